@@ -1,0 +1,31 @@
+# make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
+PORT ?= 8080
+PYTHON := .venv/bin/python
+IN_PROCESS := tests/unit tests/stores tests/http tests/functions
+ALL_CODE := queuelog_core functions scripts tests
+
+.PHONY: run test check lint generate
+
+run: ## serve on PORT (8080) with sample keys and a worker
+	@sh scripts/setup.sh run
+	@exec .venv/bin/queuelog serve --demo --port $(PORT)
+
+test: ## everything that CI checks
+	@sh scripts/setup.sh test
+	@$(MAKE) --no-print-directory lint
+	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(PYTHON) -m pytest -q tests/contract tests/system
+
+check: ## the quick inner loop
+	@sh scripts/setup.sh test
+	@$(MAKE) --no-print-directory lint
+	$(PYTHON) -m pytest -q -n 2 tests/unit tests/http
+
+lint:
+	$(PYTHON) -m ruff format --check $(ALL_CODE)
+	$(PYTHON) -m ruff check $(ALL_CODE)
+	$(PYTHON) -m mypy
+
+generate: ## write openapi.json and infra/http.yml anew
+	@sh scripts/setup.sh test
+	$(PYTHON) scripts/generate.py

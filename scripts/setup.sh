@@ -1,0 +1,41 @@
+#!/bin/sh
+# Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well.
+# What the machine lacks is named at once, with the command that brings it.
+set -eu
+
+lacks() {
+    echo "queuelog: this machine lacks $1. On Debian: $2" >&2
+    exit 1
+}
+
+purpose=$1
+python=
+for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+    # Shims of version managers exist without working, so a candidate has to run.
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || lacks "Python 3.11 or newer" "apt-get install python3 python3-venv python3-pip"
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    lacks "venv and pip for $python" "apt-get install python3-venv python3-pip"
+
+if [ "$purpose" = test ]; then
+    command -v git >/dev/null || lacks "git" "apt-get install git"
+    command -v strace >/dev/null || lacks "strace" "apt-get install strace"
+    node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null ||
+        lacks "node 20 or newer" "apt-get install nodejs"
+fi
+
+set -- -r requirements.txt
+[ "$purpose" = run ] || set -- "$@" -r requirements-dev.txt
+wanted=$(cat requirements*.txt constraints.txt pyproject.toml | cksum | tr ' ' -)
+stamp=.venv/installed-$purpose
+[ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || exit 0
+
+echo "queuelog: installing into .venv" >&2
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+echo "$wanted" >"$stamp"
