@@ -1,0 +1,48 @@
+"""Settings, read once at the start. The only module that reads the environment.
+
+A wrong value stops the start and names its variable.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from queuelog_core.errors import ConfigError
+
+DEFAULT_STORE = "sqlite:///.queuelog/queuelog.db"
+DEFAULT_KEYS = "file:.queuelog/keys.json"
+DEFAULT_JOB_TYPES = "infra/job_types.toml"
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What a server or a function runs with."""
+
+    store: str
+    keys: str
+    job_types: Path
+    retention_days: int
+    log_level: str
+
+
+def load_config(environ: Mapping[str, str] | None = None) -> Config:
+    """Read QUEUELOG_*. Raises ConfigError naming the variable that is wrong."""
+    values = os.environ if environ is None else environ
+    level = values.get("QUEUELOG_LOG_LEVEL", "INFO").upper()
+    if level not in _LEVELS:
+        raise ConfigError(f"QUEUELOG_LOG_LEVEL must be one of {', '.join(_LEVELS)}")
+    return Config(
+        store=values.get("QUEUELOG_STORE") or DEFAULT_STORE,
+        keys=values.get("QUEUELOG_KEYS") or DEFAULT_KEYS,
+        job_types=Path(values.get("QUEUELOG_JOB_TYPES") or DEFAULT_JOB_TYPES),
+        retention_days=_days(values.get("QUEUELOG_RETENTION_DAYS") or "30"),
+        log_level=level,
+    )
+
+
+def _days(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 3650):
+        raise ConfigError("QUEUELOG_RETENTION_DAYS must be a whole number from 1 to 3650")
+    return int(text)

@@ -1,0 +1,31 @@
+"""JSON documents of the users: kept as compact text, measured in bytes, compared by content."""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed value and its compact text, which is what is stored and measured."""
+
+    value: Any
+    text: str
+
+
+def compact(value: Any) -> str:
+    """The stored form: no blanks, characters as they are, keys in their order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def content_digest(value: Any) -> bytes:
+    """SHA-256 of the compact form with sorted keys: equal for equal content in any key order."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def short_digest(value: Any) -> str:
+    """Sixteen characters of the content digest (96 bits)."""
+    return urlsafe_b64encode(content_digest(value)[:12]).decode()

@@ -1,0 +1,33 @@
+"""Logs: one JSON object a line on stderr, with ids, names, codes and durations, never a value.
+
+Records carry their fields as `extra={"fields": {…}}`; the message is the name of the event.
+"""
+
+import json
+import logging
+import sys
+from typing import Any
+
+from queuelog_core.clock import format_instant
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": format_instant(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        line.update(getattr(record, "fields", {}))
+        if record.exc_info and record.exc_info[0]:
+            line["cause"] = record.exc_info[0].__name__
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+def set_up_logging(level: str) -> None:
+    """Send queuelog's own records to stderr; other libraries only from warnings up."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.getLogger().handlers[:] = [handler]
+    logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger("queuelog_core").setLevel(level)

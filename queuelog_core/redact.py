@@ -1,0 +1,55 @@
+"""Secrets out of error texts, before they are stored.
+
+The rules are data, in redact_rules.py. A text is scrubbed over its first 16,384 bytes, then cut to
+1,024: a secret that lies across the cut must not survive in half.
+"""
+
+import logging
+import re
+
+from queuelog_core.redact_rules import RULES, Rule
+
+SCRUBBED_BYTES_MAX = 16_384
+ERROR_BYTES_MAX = 1_024
+WITHHELD = "[error text withheld: it could not be scrubbed]"
+REDACTED_CODE = "redacted"
+
+_log = logging.getLogger(__name__)
+_WORD_CHARS_MAX = 512
+_LAST_WORD = re.compile(r"\S+\Z")
+
+
+def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
+    """Replace every secret that a rule knows by `[redacted:<rule>]`."""
+    for rule in rules:
+        if not rule.needles or any(needle in text.lower() for needle in rule.needles):
+            text = rule.pattern.sub(rule.replacement, text)
+    return text
+
+
+def redact_error(text: str, rules: tuple[Rule, ...] = RULES) -> str:
+    """The form of an error text that may be stored: scrubbed, without NUL, at most 1,024 bytes.
+
+    A fault in the scrubber never fails the report: a fixed text takes the place of the error.
+    """
+    try:
+        bounded = cut(text, SCRUBBED_BYTES_MAX)
+        if bounded != text:
+            # What the bound cut in half may no longer look like the secret it was.
+            half = _LAST_WORD.search(bounded, max(0, len(bounded) - _WORD_CHARS_MAX))
+            bounded = bounded[: half.start()] if half else bounded
+        return cut(scrub(bounded, rules).replace("\0", "\ufffd"), ERROR_BYTES_MAX)
+    except Exception as error:
+        _log.error("redactor-failed", extra={"fields": {"cause": type(error).__name__}})
+        return WITHHELD
+
+
+def redact_code(code: str, rules: tuple[Rule, ...] = RULES) -> str:
+    """An error code, or `redacted` when a secret was put where a slug belongs."""
+    return code if redact_error(code, rules) == code else REDACTED_CODE
+
+
+def cut(text: str, bytes_max: int) -> str:
+    """The longest prefix of at most `bytes_max` UTF-8 bytes, on a character boundary."""
+    # A character has at least one byte, so the slice bounds the work before anything is encoded.
+    return text[:bytes_max].encode()[:bytes_max].decode(errors="ignore")

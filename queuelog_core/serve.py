@@ -1,0 +1,155 @@
+"""`queuelog serve`: the whole API on waitress, the upkeep, and on request the demo's worker."""
+
+import errno
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from waitress.server import create_server
+from waitress.wasyncore import dispatcher
+
+from queuelog_core.bootstrap import open_queue
+from queuelog_core.client import Client
+from queuelog_core.clock import monotonic_seconds
+from queuelog_core.config import Config
+from queuelog_core.demo import RUNNER, banner, sample_keys
+from queuelog_core.errors import ConfigError
+from queuelog_core.http.app import create_app
+from queuelog_core.http.key_identity import identify_by_key
+from queuelog_core.key_registry import FileRegistry, open_registry
+from queuelog_core.logs import set_up_logging
+from queuelog_core.queue import Queue
+from queuelog_core.upkeep import keep_up
+from queuelog_core.worker import Handler, Worker
+
+THREADS = 8
+CONNECTIONS_MAX = 1000
+BODY_BYTES_MAX = 10 * 1024 * 1024
+GRACE_SECONDS = 30.0
+DEMO_POLL_SECONDS = 1.0
+_TICK_SECONDS = 0.02
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - it is recognised, not bound
+
+LoadHandlers = Callable[[Path], Mapping[str, Handler]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to serve. With `load_handlers` the demo: a worker that keeps its files in `folder`."""
+
+    host: str
+    port: int
+    upkeep: bool
+    folder: Path
+    load_handlers: LoadHandlers | None = None
+
+
+def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM, then let what runs finish; a second signal ends it at once.
+
+    Raises ConfigError or StoreUnavailable when it cannot start.
+    """
+    set_up_logging(config.log_level)
+    queue = open_queue(config)
+    registry = open_registry(config.keys, queue.clock)
+    server = _listen(queue, registry, options)
+    url = _url(options.host, server.effective_port)
+    stop = _stop_on_signals()
+    background = []
+    if options.upkeep:
+        retention_seconds = config.retention_days * 86_400
+        background.append(_thread("upkeep", keep_up, queue, retention_seconds, stop))
+    worker = None
+    if options.load_handlers is None:
+        say(_greeting(url, registry))
+    else:
+        keys = sample_keys(registry, options.folder / "demo.env", url)
+        worker = Worker(
+            Client(url, keys[RUNNER]),
+            options.load_handlers(options.folder),
+            poll_seconds_max=DEMO_POLL_SECONDS,
+        )
+        background.append(_thread("worker", worker.run))
+        say(banner(url, keys, options.folder))
+    for thread in (_thread("http", server.run), *background):
+        thread.start()
+    stop.wait()
+    say("Stopping: running jobs and requests may finish. Press Ctrl-C again to end at once.")
+    if worker is not None:
+        worker.stop()
+    for thread in background:
+        thread.join(GRACE_SECONDS)
+    _drain(server)
+    queue.store.close()
+
+
+def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
+    try:
+        return create_server(
+            create_app(queue, identify_by_key(registry)),
+            host=options.host,
+            port=options.port,
+            threads=THREADS,
+            connection_limit=CONNECTIONS_MAX,
+            max_request_body_size=BODY_BYTES_MAX,
+            asyncore_use_poll=True,
+            ident="queuelog",
+        )
+    except OSError as error:
+        where = f"{options.host}:{options.port}"
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(f"{where} is taken: stop what uses it, or choose --port") from error
+        raise ConfigError(f"{where} cannot be served: {error.strerror}") from error
+
+
+def _drain(server: Any) -> None:
+    """Refuse new connections, then wait until every request taken has been answered."""
+    server.trigger.pull_trigger(lambda: dispatcher.close(server))
+    give_up_at = monotonic_seconds() + GRACE_SECONDS
+    while _is_busy(server) and monotonic_seconds() < give_up_at:
+        time.sleep(_TICK_SECONDS)
+
+
+def _is_busy(server: Any) -> bool:
+    tasks = server.task_dispatcher
+    return bool(
+        tasks.queue
+        or tasks.active_count
+        or any(c.requests or c.total_outbufs_len for c in list(server.active_channels.values()))
+    )
+
+
+def _stop_on_signals() -> threading.Event:
+    stop = threading.Event()
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)
+    return stop
+
+
+def _thread(name: str, target: Callable[..., None], *arguments: object) -> threading.Thread:
+    return threading.Thread(target=target, args=arguments, name=name, daemon=True)
+
+
+def _url(host: str, port: int) -> str:
+    """Where this machine reaches the server, also when it listens on all addresses."""
+    shown = _REACHED_AT.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}"
+
+
+def _greeting(url: str, registry: FileRegistry) -> str:
+    if registry.records():
+        return f"queuelog serves {url}; Ctrl-C stops it."
+    return (
+        f"queuelog serves {url}; Ctrl-C stops it. There are no keys yet:\n"
+        "  queuelog keys create NAME --role producer"
+    )

@@ -1,0 +1,31 @@
+"""The upkeep: settles leases that no claim settles and deletes what is past its retention."""
+
+import logging
+import threading
+
+from queuelog_core.errors import StoreUnavailable
+from queuelog_core.queue import Queue
+
+EVERY_SECONDS = 5.0
+RECOVERED_MAX = 1000
+PURGED_MAX = 1000
+
+_log = logging.getLogger(__name__)
+
+
+def run_upkeep(queue: Queue, retention_seconds: int) -> None:
+    """One pass; a store that cannot be used is logged and left for the next one."""
+    try:
+        recovered = queue.recover(RECOVERED_MAX)
+        purged = queue.purge(retention_seconds, PURGED_MAX)
+    except StoreUnavailable as error:
+        _log.error("upkeep-failed", extra={"fields": {"code": error.code, "cause": error.reason}})
+        return
+    if recovered or purged:
+        _log.info("upkeep", extra={"fields": {"recovered": recovered, "purged": purged}})
+
+
+def keep_up(queue: Queue, retention_seconds: int, stop: threading.Event) -> None:
+    """A pass every five seconds until `stop` is set."""
+    while not stop.wait(EVERY_SECONDS):
+        run_upkeep(queue, retention_seconds)
