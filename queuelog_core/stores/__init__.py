@@ -1,0 +1,124 @@
+"""The store protocol: what the queue asks of an engine, free of any engine's habits.
+
+A store inserts, reads, offers due jobs, and applies a pure transition as one step: read, decide,
+write, or nothing if somebody came between. It never chooses a transition. Instants are in ms.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from queuelog_core.errors import ConfigError
+from queuelog_core.job import Job, Priority, Status
+
+COUNTED_MAX = 1000
+LOOKED_AT_MAX = 2000
+PAGE_BYTES_MAX = 2 * 1024 * 1024
+
+Transition = Callable[[Job], Job]
+Position = tuple[int, int]
+"""Where a list goes on: `(created_at, id)` of the last job looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which jobs a list shows. `types` is what the caller may see; None means no bound."""
+
+    status: Status | None = None
+    type: str | None = None
+    priority: Priority | None = None
+    producer_id: str | None = None
+    worker_id: str | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    types: frozenset[str] | None = None
+    newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list. Only `next` None ends the list; a page may be short or empty before that."""
+
+    jobs: list[Job]
+    next: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A count that stops at COUNTED_MAX per lane; `capped` tells that there are more."""
+
+    count: int
+    capped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """`statuses` maps type to status to number of jobs; `oldest_due_at` names each priority."""
+
+    exact: bool
+    statuses: Mapping[str, Mapping[Status, int]]
+    due: Count
+    delayed: Count
+    expired_leases: Count
+    oldest_due_at: Mapping[Priority, int | None]
+    late_reports: int
+
+
+class Store(Protocol):
+    """All methods are safe for many threads and processes, and raise StoreBusy when the store
+    cannot be had in time, StoreUnavailable when it is broken or the outcome is unknown."""
+
+    def insert(self, job: Job) -> tuple[Job, bool]:
+        """Store a new job and give it its id. With an idempotency key that its producer has used
+        already: the job of that time and False."""
+
+    def insert_many(self, jobs: Sequence[Job]) -> list[tuple[Job, bool]]:
+        """`insert` for each, in one transaction."""
+
+    def get(self, job_id: int) -> Job | None:
+        """The job with payload, result and the text of its newest failure."""
+
+    def list(self, where: Filter, limit: int, after: Position | None) -> Page:
+        """Jobs in the order of creation; looks at LOOKED_AT_MAX rows and PAGE_BYTES_MAX at most."""
+
+    def claim(
+        self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
+    ) -> Sequence[Job]:
+        """Settle some overdue leases of these types, then claim the best due jobs, in one step."""
+
+    def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
+        """Apply a transition: the job as it is then and whether it changed; None without a job.
+        Raises what the transition raises."""
+
+    def next_due_at(self, types: Sequence[str]) -> int | None:
+        """The earliest instant at which a pending job is due or a lease ends; None if drained."""
+
+    def settle_overdue(self, now: int, limit: int, settle: Transition) -> int:
+        """Settle leases that ran out, also of types that nobody polls; how many."""
+
+    def stats(self, now: int, types: Sequence[str] | None) -> Stats:
+        """Numbers for these types (None: all), never by a full scan."""
+
+    def purge(self, before: int, limit: int) -> int:
+        """Delete jobs that finished before an instant; how many."""
+
+    def check_writable(self) -> None:
+        """Commit a one-row update, waiting a second at most for others."""
+
+    def close(self) -> None:
+        """Give back what the store holds; the next call opens it again."""
+
+
+def open_store(url: str) -> Store:
+    """Open `sqlite:///relative` or `sqlite:////absolute`, made if it is not there.
+
+    `?volume=local|network` overrides what the mount table says. Raises ConfigError for a wrong
+    address, StoreUnavailable for a file that cannot be used.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite" and not parts.netloc and len(parts.path) > 1:
+        from queuelog_core.stores.sqlite import open_sqlite
+
+        return open_sqlite(parts.path[1:], parts.query)
+    raise ConfigError("QUEUELOG_STORE looks like sqlite:///.queuelog/queuelog.db")

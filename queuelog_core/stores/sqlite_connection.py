@@ -1,0 +1,85 @@
+"""Single connections to an SQLite file: how one is opened, how it waits, what its errors mean."""
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+from queuelog_core.clock import monotonic_seconds
+from queuelog_core.errors import StoreBusy, StoreUnavailable
+from queuelog_core.stores.volume import Volume
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_HOPELESS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
+    sqlite3.SQLITE_IOERR: "the disk reports an input/output error",
+}
+_T = TypeVar("_T")
+
+
+def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.Connection:
+    """Open the file: `mode` is rw, or rwc to make it. A commit means the data is on disk."""
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=0,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute(f"PRAGMA cache_size={volume.cache_size:d}")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA mmap_size=0")
+        connection.execute("PRAGMA synchronous=FULL")
+        patiently(lambda: _set_journal(connection, volume), volume, deadline)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_journal(connection: sqlite3.Connection, volume: Volume) -> None:
+    """The pragma writes to the file, so it is given only where the mode is another one."""
+    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    if mode != volume.journal_mode:
+        connection.execute(f"PRAGMA journal_mode={volume.journal_mode}").fetchone()
+
+
+def patiently(step: Callable[[], _T], volume: Volume, deadline: float) -> _T:
+    """Repeat a step while others hold the file; the last error is raised at the deadline."""
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            if primary_code(error) not in _BUSY or monotonic_seconds() >= deadline:
+                raise
+        time.sleep(random.uniform(*volume.pause_seconds))
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's result code without the extension, 0 where Python itself raised."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def is_worth_a_retry(error: sqlite3.Error) -> bool:
+    """Whether a fresh connection may succeed: on NFS a good file can look damaged for a moment."""
+    return primary_code(error) not in _BUSY | _HOPELESS
+
+
+def translate(error: sqlite3.Error, path: Path) -> StoreUnavailable:
+    """Our error for an engine's. What points at a fault of ours is raised as it is."""
+    if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
+        raise error
+    if primary_code(error) in _BUSY:
+        return StoreBusy(f"{path}: others held the file too long")
+    name = getattr(error, "sqlite_errorname", "unknown")
+    reason = _REASONS.get(primary_code(error), "SQLite refuses the file")
+    return StoreUnavailable(f"{path}: {reason} ({name})")

@@ -1,0 +1,199 @@
+"""One SQLite file shared by threads and processes: its connections and its transactions.
+
+A connection belongs to one process and thread. Every write is one BEGIN IMMEDIATE and one COMMIT.
+Waiting is our own: SQLite's busy handler lets one process starve, a short jittered retry does not.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from queuelog_core.clock import monotonic_seconds
+from queuelog_core.errors import StoreUnavailable
+from queuelog_core.stores.sqlite_connection import (
+    connect,
+    is_worth_a_retry,
+    patiently,
+    translate,
+)
+from queuelog_core.stores.volume import Guard, Volume, hot_journal, refuse_wal
+
+_JOURNAL_TRIES = 3
+_T = TypeVar("_T")
+_Work = Callable[[sqlite3.Connection], _T]
+_Transaction = Callable[[sqlite3.Connection, float], _T]
+_abandoned: list[object] = []
+
+
+class SqliteFile:
+    """Runs work in transactions on one file, for all threads of this process.
+
+    `setup` runs once on a first connection, which alone may make the file: one that vanishes later
+    is an error, never a new and empty queue.
+    """
+
+    def __init__(self, path: Path, volume: Volume, setup: _Work[None]) -> None:
+        self.path = path
+        self._volume = volume
+        self._header = refuse_wal(path) if volume.guarded else None
+        self._forget()
+        first: sqlite3.Connection | None = None
+        try:
+            first = connect(path, volume, "rwc", self._deadline())
+            setup(first)
+        except sqlite3.Error as error:
+            raise translate(error, path) from error
+        finally:
+            if first is not None:
+                first.close()
+        self._inode = path.stat().st_ino
+
+    def write(self, work: _Work[_T], busy_seconds: float | None = None) -> _T:
+        """Run `work` in one write transaction and commit it.
+
+        Raises StoreBusy when others hold the file too long, StoreUnavailable when it is broken.
+        """
+
+        def transaction(connection: sqlite3.Connection, deadline: float) -> _T:
+            guard = self._begin_write(connection, deadline)
+            result = work(connection)
+            guard.check("before the commit")
+            self._commit(connection, deadline)
+            guard.check("after the commit: the outcome is unknown")
+            return result
+
+        return self._run(transaction, busy_seconds)
+
+    def read(self, work: _Work[_T]) -> _T:
+        """Run `work`, which only reads. Raises like `write`."""
+
+        def transaction(connection: sqlite3.Connection, deadline: float) -> _T:
+            if not self._volume.guarded:
+                return patiently(lambda: work(connection), self._volume, deadline)
+            self._begin_read(connection, deadline)
+            result = work(connection)
+            connection.execute("COMMIT")
+            return result
+
+        return self._run(transaction, None)
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next use opens new ones."""
+        with self._lock:
+            connections = [connection for _, connection in self._connections]
+            self._connections.clear()
+            self._local = threading.local()
+        for connection in connections:
+            connection.close()
+
+    def _forget(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
+
+    def _deadline(self, busy_seconds: float | None = None) -> float:
+        return monotonic_seconds() + (busy_seconds or self._volume.busy_seconds)
+
+    def _run(self, transaction: _Transaction[_T], busy_seconds: float | None) -> _T:
+        deadline = self._deadline(busy_seconds)
+        try:
+            return self._try(transaction, deadline)
+        except sqlite3.Error as error:
+            if not is_worth_a_retry(error):
+                raise translate(error, self.path) from error
+        try:
+            return self._try(transaction, deadline)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
+    def _try(self, transaction: _Transaction[_T], deadline: float) -> _T:
+        connection = self._connection(deadline)
+        try:
+            return transaction(connection, deadline)
+        except sqlite3.Error as error:
+            if is_worth_a_retry(error):
+                self._discard(connection)
+            raise
+        finally:
+            self._end(connection)
+
+    def _begin_write(self, connection: sqlite3.Connection, deadline: float) -> Guard:
+        for _ in range(_JOURNAL_TRIES):
+            guard = Guard(self._volume)
+            patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self._volume, deadline)
+            # We hold the only right to write and have written nothing: it is a dead writer's.
+            if not self._volume.guarded or not hot_journal(self.path):
+                guard.check("before the first write")
+                return guard
+            connection.execute("ROLLBACK")
+        raise StoreUnavailable(f"{self.path}: a crashed writer's journal cannot be rolled back")
+
+    def _begin_read(self, connection: sqlite3.Connection, deadline: float) -> None:
+        def enter() -> None:
+            try:
+                connection.execute("BEGIN")
+                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+            except sqlite3.Error:
+                self._end(connection)
+                raise
+
+        patiently(enter, self._volume, deadline)
+        if hot_journal(self.path):
+            # Its name is known again now, and SQLite itself tells a live writer from a dead one.
+            connection.execute("ROLLBACK")
+            patiently(enter, self._volume, deadline)
+
+    def _commit(self, connection: sqlite3.Connection, deadline: float) -> None:
+        try:
+            patiently(lambda: connection.execute("COMMIT"), self._volume, deadline)
+        except sqlite3.Error as error:
+            # Whether it is on disk nobody can tell, so running it again could do it twice.
+            if is_worth_a_retry(error):
+                self._discard(connection)
+            raise translate(error, self.path) from error
+
+    def _connection(self, deadline: float) -> sqlite3.Connection:
+        if self._pid != os.getpid():
+            # Closing what a fork carried over would touch the parent's locks and journal.
+            _abandoned.append((self._local, self._connections))
+            self._forget()
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if not self._is_same_file():
+            if found is not None:
+                self._discard(found)
+            raise StoreUnavailable(f"{self.path} was removed or replaced since the start")
+        if found is not None:
+            return found
+        connection = connect(self.path, self._volume, "rw", deadline)
+        self._local.connection = connection
+        with self._lock:
+            dead = [(thread, c) for thread, c in self._connections if not thread.is_alive()]
+            self._connections.append((threading.current_thread(), connection))
+        for _, ownerless in dead:
+            self._discard(ownerless)
+        return connection
+
+    def _is_same_file(self) -> bool:
+        try:
+            return self.path.stat().st_ino == self._inode
+        except FileNotFoundError:
+            return False
+
+    def _discard(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            self._connections = [(t, c) for t, c in self._connections if c is not connection]
+        if getattr(self._local, "connection", None) is connection:
+            del self._local.connection
+        connection.close()
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        """No transaction outlives a call; after some errors SQLite has already rolled back."""
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._discard(connection)

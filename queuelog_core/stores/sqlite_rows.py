@@ -1,0 +1,160 @@
+"""Rows: every statement of the SQLite store as one whole literal, and jobs to and from their rows.
+
+INDEXED BY is needed: with the indexes of the lists present the planner would walk the backlog.
+The guarded update names only mutable columns, because a column in SET rewrites its indexes.
+"""
+
+from typing import Any
+
+from queuelog_core.job import Job, Priority, Status
+from queuelog_core.stores.history import decode_history, encode_history
+
+INSERT_JOB = """
+INSERT INTO jobs (type, priority, max_retries, idempotency_key, created_at, updated_at, run_at,
+                  producer_id, fingerprint)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (producer_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+"""
+INSERT_PAYLOAD = "INSERT INTO job_payloads (job_id, payload) VALUES (?, ?)"
+INSERT_RESULT = "INSERT INTO job_results (job_id, result) VALUES (?, ?)"
+INSERT_ERROR = "INSERT INTO attempt_errors (job_id, attempt, error) VALUES (?, ?, ?)"
+DELETE_OLD_ERRORS = "DELETE FROM attempt_errors WHERE job_id = ? AND attempt < ?"
+
+FIND_KEY = """
+SELECT id FROM jobs INDEXED BY jobs_key WHERE producer_id = ? AND idempotency_key = ?
+"""
+GET_JOB = """
+SELECT j.id, j.type, j.priority, j.status, j.retry_count, j.max_retries, j.idempotency_key,
+       j.claimed_at, j.worker_id, j.created_at, j.updated_at, j.run_at, j.attempt,
+       j.lease_expires_at, j.release_count, j.producer_id, j.error_code, j.error_attempt,
+       j.finished_at, j.cancel_requested_at, j.redriven_by, j.fingerprint, j.version, j.history,
+       p.payload, r.result, e.error
+FROM jobs AS j
+JOIN job_payloads AS p ON p.job_id = j.id
+LEFT JOIN job_results AS r ON r.job_id = j.id
+LEFT JOIN attempt_errors AS e ON e.job_id = j.id AND e.attempt = j.error_attempt
+WHERE j.id = ?
+"""
+UPDATE_JOB = """
+UPDATE jobs SET status = ?, retry_count = ?, claimed_at = ?, worker_id = ?, updated_at = ?,
+                run_at = ?, attempt = ?, lease_expires_at = ?, release_count = ?, error_code = ?,
+                error_attempt = ?, finished_at = ?, cancel_requested_at = ?, redriven_by = ?,
+                history = ?, version = ?
+WHERE id = ? AND version = ?
+"""
+
+DUE_HEAD = """
+SELECT j.id, j.run_at FROM json_each(:types) AS lane
+CROSS JOIN jobs AS j ON j.id = (
+    SELECT id FROM jobs INDEXED BY jobs_due
+    WHERE status = 'pending' AND type = lane.value AND priority = :priority AND run_at <= :now
+    ORDER BY run_at, id LIMIT 1)
+ORDER BY j.run_at, j.id LIMIT 1
+"""
+OVERDUE = """
+SELECT j.id FROM json_each(:types) AS lane
+CROSS JOIN jobs AS j ON j.id IN (
+    SELECT id FROM jobs INDEXED BY jobs_lease
+    WHERE status = 'running' AND type = lane.value AND lease_expires_at <= :now
+    ORDER BY lease_expires_at LIMIT :per_type)
+LIMIT :most
+"""
+NEXT_DUE = """
+SELECT min(at) FROM (
+    SELECT (SELECT run_at FROM jobs INDEXED BY jobs_due
+            WHERE status = 'pending' AND type = lane.value AND priority = level.value
+            ORDER BY run_at LIMIT 1) AS at
+    FROM json_each(:types) AS lane CROSS JOIN json_each('[30, 20, 10, 0]') AS level
+    UNION ALL
+    SELECT (SELECT lease_expires_at FROM jobs INDEXED BY jobs_lease
+            WHERE status = 'running' AND type = lane.value ORDER BY lease_expires_at LIMIT 1)
+    FROM json_each(:types) AS lane)
+"""
+
+COUNTERS = "SELECT type, name, n FROM counters"
+ADD_LATE_REPORT = """
+INSERT INTO counters (type, name, n) VALUES (?, 'late_reports', 1)
+ON CONFLICT (type, name) DO UPDATE SET n = n + 1
+"""
+ANY_FINISHED = """
+SELECT 1 FROM jobs INDEXED BY jobs_finished
+WHERE finished_at IS NOT NULL AND finished_at < ? LIMIT 1
+"""
+PURGE = """
+DELETE FROM jobs WHERE id IN (
+    SELECT id FROM jobs INDEXED BY jobs_finished
+    WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
+"""
+PROBE = "UPDATE probes SET count = count + 1 WHERE id = 1"
+
+
+def insert_values(job: Job) -> tuple[Any, ...]:
+    """Parameters of INSERT_JOB."""
+    return (
+        job.type,
+        job.priority,
+        job.max_retries,
+        job.idempotency_key,
+        job.created_at,
+        job.updated_at,
+        job.run_at,
+        job.producer_id,
+        job.fingerprint,
+    )
+
+
+def update_values(job: Job, version: int) -> tuple[Any, ...]:
+    """Parameters of UPDATE_JOB; `version` is the one that was read."""
+    return (
+        job.status.value,
+        job.retry_count,
+        job.claimed_at,
+        job.worker_id,
+        job.updated_at,
+        job.run_at,
+        job.attempt,
+        job.lease_expires_at,
+        job.release_count,
+        job.error_code,
+        job.error_attempt,
+        job.finished_at,
+        job.cancel_requested_at,
+        job.redriven_by,
+        encode_history(job.history),
+        job.version,
+        job.id,
+        version,
+    )
+
+
+def read_job(row: tuple[Any, ...]) -> Job:
+    """A job from a row of GET_JOB."""
+    return Job(
+        id=row[0],
+        type=row[1],
+        priority=Priority(row[2]),
+        status=Status(row[3]),
+        retry_count=row[4],
+        max_retries=row[5],
+        idempotency_key=row[6],
+        claimed_at=row[7],
+        worker_id=row[8],
+        created_at=row[9],
+        updated_at=row[10],
+        run_at=row[11],
+        attempt=row[12],
+        lease_expires_at=row[13],
+        release_count=row[14],
+        producer_id=row[15],
+        error_code=row[16],
+        error_attempt=row[17],
+        finished_at=row[18],
+        cancel_requested_at=row[19],
+        redriven_by=row[20],
+        fingerprint=row[21],
+        version=row[22],
+        history=decode_history(row[23]),
+        payload=row[24],
+        result=row[25],
+        error=row[26],
+    )
