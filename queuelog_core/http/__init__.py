@@ -1,0 +1,1 @@
+"""The HTTP contract: one route table, strict parsing, one order of checks, problem+json."""

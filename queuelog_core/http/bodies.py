@@ -1,0 +1,92 @@
+"""What each route reads: its body or its query, with the limits of the contract."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from queuelog_core.documents import Document
+from queuelog_core.errors import FieldError
+from queuelog_core.http.rules import (
+    INTEGER_MAX,
+    Flag,
+    Ignored,
+    Instant,
+    Integer,
+    Json,
+    Label,
+    ListOf,
+    Text,
+)
+from queuelog_core.identity import NAME
+from queuelog_core.job import PRIORITIES, SERVER_ERROR_CODES, Priority, Status
+from queuelog_core.job_types import RETRIES_MAX, RUNTIME_SECONDS_MAX
+from queuelog_core.new_job import DELAY_SECONDS_MAX
+
+DOCUMENT_BYTES_MAX = 65_536
+KEY_CHARS_MAX = 255
+PAGE_JOBS_MAX = 200
+TYPES_MAX = 1000
+
+KEY = Text(KEY_CHARS_MAX, least=1, printable=True)
+_NAME = Text(64, least=1, pattern=NAME.pattern)
+_TYPE = Text(255, least=1)
+_PRIORITY = Label(PRIORITIES, any_case=True)
+_ATTEMPT = Integer(1, INTEGER_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnqueueBody:
+    type: Annotated[str, _TYPE]
+    payload: Annotated[Document | None, Json(DOCUMENT_BYTES_MAX, object_only=True)] = None
+    priority: Annotated[Priority | None, _PRIORITY] = None
+    max_retries: Annotated[int | None, Integer(0, RETRIES_MAX)] = None
+    idempotency_key: Annotated[str | None, KEY] = None
+    run_at: Annotated[int | None, Instant()] = None
+    delay_seconds: Annotated[int | None, Integer(0, DELAY_SECONDS_MAX)] = None
+
+    def conflicts(self) -> list[FieldError]:
+        if self.run_at is None or self.delay_seconds is None:
+            return []
+        return [FieldError("delay_seconds", "conflict", "Give run_at or delay_seconds, not both.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimBody:
+    types: Annotated[list[str] | None, ListOf(_TYPE, 1, TYPES_MAX)] = None
+    lease_seconds: Annotated[int | None, Integer(1, RUNTIME_SECONDS_MAX)] = None
+    worker_id: Annotated[None, Ignored()] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteBody:
+    attempt: Annotated[int | None, _ATTEMPT] = None
+    result: Annotated[Document | None, Json(DOCUMENT_BYTES_MAX)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailBody:
+    attempt: Annotated[int | None, _ATTEMPT] = None
+    error: Annotated[str | None, Text()] = None
+    error_code: Annotated[
+        str | None, Text(64, least=1, pattern="[a-z0-9_]{1,64}", reserved=SERVER_ERROR_CODES)
+    ] = None
+    retryable: Annotated[bool, Flag()] = True
+    retry_in_seconds: Annotated[int | None, Integer(0, 86_400)] = None
+
+    def conflicts(self) -> list[FieldError]:
+        if self.retryable or self.retry_in_seconds is None:
+            return []
+        return [FieldError("retry_in_seconds", "conflict", "Not with retryable false.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    status: Annotated[Status | None, Label({status.value: status for status in Status})] = None
+    type: Annotated[str | None, _TYPE] = None
+    priority: Annotated[Priority | None, _PRIORITY] = None
+    producer_id: Annotated[str | None, _NAME] = None
+    worker_id: Annotated[str | None, _NAME] = None
+    created_after: Annotated[int | None, Instant()] = None
+    created_before: Annotated[int | None, Instant()] = None
+    order: Annotated[bool, Label({"desc": True, "asc": False})] = True
+    limit: Annotated[int, Integer(1, PAGE_JOBS_MAX)] = 50
+    cursor: Annotated[str | None, Text(512, least=1)] = None

@@ -1,0 +1,129 @@
+"""The only place that knows how Lambda is called: one handler per group of routes.
+
+serverless-wsgi turns an event into a WSGI request; what it stumbles over is put right before
+(nulls, broken base64, escapes, names with underscores) and after (cookies, exceptions). The
+identity is what the authorizer proved, read from its context and from nowhere else.
+"""
+
+import base64
+import binascii
+import functools
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import serverless_wsgi
+from flask import Flask
+
+from queuelog_core.bootstrap import open_queue
+from queuelog_core.config import load_config
+from queuelog_core.documents import compact
+from queuelog_core.errors import ConfigError, InvalidJson, QueuelogError, Unauthorized
+from queuelog_core.http.app import PROBLEM, create_app, problem_document
+from queuelog_core.http.routes import routes_of
+from queuelog_core.identity import Identity
+from queuelog_core.logs import set_up_logging
+
+Event = dict[str, Any]
+Handler = Callable[[Event, Any], dict[str, Any]]
+_NOWHERE = "/-"
+
+_log = logging.getLogger(__name__)
+
+# Every type that is not listed is sent as base64.
+if PROBLEM not in serverless_wsgi.TEXT_MIME_TYPES:
+    serverless_wsgi.TEXT_MIME_TYPES.append(PROBLEM)
+
+
+def handler_for(group: str) -> Handler:
+    """The Lambda handler of a group; it answers every event and never raises."""
+    return functools.partial(handle, functools.cache(functools.partial(_open_app, group)))
+
+
+def handle(open_app: Callable[[], Flask], event: Event, context: Any) -> dict[str, Any]:
+    """Answer one payload-2.0 event. The first call opens the store; a failure is tried anew."""
+    try:
+        request = _repaired(event)
+        reply: dict[str, Any] = serverless_wsgi.handle_request(open_app(), request, context)
+        return _with_cookies(reply)
+    except QueuelogError as error:
+        return _refusal(error)
+    except (ConfigError, Exception) as error:
+        _log.error("unexpected-error", extra={"fields": {"cause": type(error).__name__}})
+        return _refusal(QueuelogError("The function failed; its log says where."))
+
+
+def identify(environ: dict[str, Any]) -> Identity:
+    """The identity in the authorizer's context. Raises Unauthorized without one."""
+    try:
+        context = environ["serverless.authorizer"]["lambda"]
+        return Identity.from_json(json.loads(context["identity"]))
+    except (KeyError, TypeError, ValueError):
+        raise Unauthorized("No authorizer has proved who is calling.") from None
+
+
+def _open_app(group: str) -> Flask:
+    config = load_config()
+    set_up_logging(config.log_level)
+    return create_app(open_queue(config), identify, routes_of(group))
+
+
+def _repaired(event: Event) -> Event:
+    """The event without what would make serverless-wsgi raise, or read more than was sent."""
+    if not isinstance(event, dict) or event.get("version") != "2.0":
+        raise InvalidJson("This function answers HTTP API events of version 2.0.")
+    context = event.get("requestContext") or {}
+    path = event.get("rawPath") or _NOWHERE
+    return {
+        "version": "2.0",
+        # The gateway has decoded the path once. What still holds an escape is no path of ours.
+        "rawPath": _NOWHERE if "%" in path or "?" in path else path,
+        "rawQueryString": event.get("rawQueryString") or "",
+        "headers": _headers(event.get("headers") or {}),
+        "cookies": event.get("cookies") or [],
+        "body": _body(event),
+        "isBase64Encoded": True,
+        "requestContext": {
+            "http": context.get("http") or {},
+            "stage": context.get("stage") or "$default",
+            "authorizer": context.get("authorizer") or {},
+        },
+    }
+
+
+def _headers(headers: dict[str, Any]) -> dict[str, str]:
+    """Names with an underscore would overwrite those with a dash; values become WSGI's Latin-1."""
+    return {
+        name: str(value).encode("utf-8", "replace").decode("latin-1")
+        for name, value in headers.items()
+        if "_" not in name
+    }
+
+
+def _body(event: Event) -> str:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return base64.b64encode(body.encode("utf-8", "surrogatepass")).decode()
+    try:
+        return base64.b64encode(base64.b64decode(body, validate=True)).decode()
+    except (binascii.Error, ValueError):
+        raise InvalidJson("The body is not valid base64.") from None
+
+
+def _with_cookies(reply: dict[str, Any]) -> dict[str, Any]:
+    """Payload 2.0 wants cookies apart: a second header of one name would be lost."""
+    headers = reply.get("headers", {})
+    names = [name for name in headers if name.lower() == "set-cookie"]
+    if names:
+        reply["cookies"] = [headers.pop(name) for name in names]
+    return reply
+
+
+def _refusal(error: QueuelogError) -> dict[str, Any]:
+    return {
+        "statusCode": error.status,
+        "headers": {"Content-Type": PROBLEM, **error.headers},
+        "body": compact(problem_document(error, "-")),
+        "isBase64Encoded": False,
+    }

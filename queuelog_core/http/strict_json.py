@@ -1,0 +1,126 @@
+"""Strict JSON for request bodies.
+
+InvalidJson (400): not UTF-8, not JSON, a duplicate key at any depth, NaN or infinity, a lone
+surrogate. ValidationFailed (422): deeper than 64 levels, an integer of more than 4,300 digits.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from queuelog_core.documents import compact
+from queuelog_core.errors import InvalidJson, invalid
+
+DEPTH_MAX = 64
+# A string that is never closed reaches to the end: a search inside it would be quadratic.
+_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a body. Raises InvalidJson or ValidationFailed."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidJson("The body is not UTF-8.") from error
+    if _is_deep(text):
+        # The interpreter's own limit moves with its version, so deep text never meets the parser.
+        for piece in _pieces(text):
+            _decode(piece)
+        raise invalid("", "too-deep", f"Nested deeper than {DEPTH_MAX} levels.")
+    return _decode(text)
+
+
+def _decode(text: str) -> Any:
+    try:
+        value = _strict.decode(text)
+        if "\\u" in text:
+            compact(value).encode()
+    except json.JSONDecodeError as error:
+        raise InvalidJson(f"Not JSON at line {error.lineno}, column {error.colno}.") from None
+    except UnicodeEncodeError:
+        raise InvalidJson("A string holds half of a surrogate pair.") from None
+    except ValueError:
+        # Python refuses the digits before it has seen the rest, which may not be JSON at all.
+        _lenient_digits(text)
+        raise invalid("", "out-of-range", "An integer has more than 4,300 digits.") from None
+    return value
+
+
+def _lenient_digits(text: str) -> None:
+    try:
+        _any_digits.decode(text)
+    except json.JSONDecodeError as error:
+        raise InvalidJson(f"Not JSON at line {error.lineno}, column {error.colno}.") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise InvalidJson("An object names one key twice.")
+    return value
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise InvalidJson("A number is too large.")
+    return value
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise InvalidJson("NaN and Infinity are not JSON.")
+
+
+def _is_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= DEPTH_MAX:
+        return False
+    depth = 0
+    for token in _TOKENS.finditer(text):
+        if token.group() in "[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                return True
+        elif token.group() in "]}":
+            depth -= 1
+    return False
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a deep text into pieces that are shallow, and all JSON just when the whole is.
+
+    What lies deeper than a piece may be is replaced by 0 in it and becomes a piece of its own.
+    """
+    stack: list[list[str]] = [[]]
+    depths = [0]
+    end = 0
+    for token in _TOKENS.finditer(text):
+        stack[-1].append(text[end : token.start()])
+        end = token.end()
+        if token.group() in "[{":
+            if depths[-1] == DEPTH_MAX:
+                stack[-1].append("0")
+                stack.append([])
+                depths.append(0)
+            depths[-1] += 1
+        stack[-1].append(token.group())
+        if token.group() in "]}":
+            depths[-1] -= 1
+            if depths[-1] == 0 and len(stack) > 1:
+                depths.pop()
+                yield "".join(stack.pop())
+    if len(stack) > 1:
+        raise InvalidJson("A bracket is never closed.")
+    yield "".join([*stack[0], text[end:]])
+
+
+_strict = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+)
+_any_digits = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=_finite,
+    parse_constant=_no_constant,
+    parse_int=lambda _: 0,
+)
