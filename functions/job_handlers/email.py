@@ -1,0 +1,32 @@
+"""email: writes one message file an email into an outbox folder.
+
+Payload: {"to", "subject"?, "body"?, "from"?}. Running it twice writes the same file.
+"""
+
+from collections.abc import Mapping
+from email.message import EmailMessage
+from email.policy import SMTP
+from pathlib import Path
+from typing import Any
+
+
+def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Returns {"file"}. Raises KeyError without an address."""
+    payload = job["payload"]
+    message = EmailMessage(policy=SMTP)
+    message["Message-ID"] = f"<job-{job['id']}@queuelog.invalid>"
+    message["From"] = _header(payload.get("from", "queuelog@queuelog.invalid"))
+    message["To"] = _header(payload["to"])
+    message["Subject"] = _header(payload.get("subject", ""))
+    message.set_content(str(payload.get("body", "")))
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"job-{job['id']}.eml"
+    fresh = target.with_suffix(".new")
+    fresh.write_bytes(message.as_bytes())
+    fresh.replace(target)
+    return {"file": str(target)}
+
+
+def _header(value: object) -> str:
+    """A line break in a header would start another one."""
+    return " ".join(str(value).split())

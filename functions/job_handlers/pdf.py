@@ -1,0 +1,48 @@
+"""pdf: writes a PDF file with a title and wrapped text.
+
+Payload: {"title"?, "text"?}. Characters that the built-in font lacks are shown as question marks.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FONT, SIZE, LEADING, MARGIN = "Helvetica", 11, 15, 56
+
+
+def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Returns {"file", "pages"}."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.pdfgen.canvas import Canvas
+
+    payload = job["payload"]
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"job-{job['id']}.pdf"
+    fresh = target.with_suffix(".new")
+    width, height = A4
+    canvas = Canvas(str(fresh), pagesize=A4, invariant=True)
+    title = _in_font(payload.get("title", "Untitled"))
+    canvas.setTitle(title)
+    lines = [*_wrapped(title, width), "", *_wrapped(_in_font(payload.get("text", "")), width)]
+    per_page = int((height - 2 * MARGIN) // LEADING)
+    for start in range(0, len(lines), per_page):
+        canvas.setFont(FONT, SIZE)
+        for row, line in enumerate(lines[start : start + per_page]):
+            canvas.drawString(MARGIN, height - MARGIN - row * LEADING, line)
+        canvas.showPage()
+    canvas.save()
+    fresh.replace(target)
+    return {"file": str(target), "pages": -(-len(lines) // per_page)}
+
+
+def _in_font(value: object) -> str:
+    """The built-in fonts know Windows-1252."""
+    text = str(value).expandtabs(4).encode("cp1252", "replace").decode("cp1252")
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+
+
+def _wrapped(text: str, width: float) -> Iterator[str]:
+    from reportlab.lib.utils import simpleSplit
+
+    for paragraph in text.split("\n"):
+        yield from simpleSplit(paragraph, FONT, SIZE, width - 2 * MARGIN) or [""]
