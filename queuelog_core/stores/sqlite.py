@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from queuelog_core.errors import ConfigError, LeaseLost
-from queuelog_core.job import Job, Priority
+from queuelog_core.job import Job, Priority, Status
 from queuelog_core.stores import (
     Filter,
     Page,
@@ -55,7 +55,7 @@ class SqliteStore:
     """See queuelog_core.stores.Store."""
 
     def __init__(self, path: Path, volume: Volume = LOCAL) -> None:
-        self._file = SqliteFile(path, volume, lambda connection: migrate(connection, volume))
+        self._file = SqliteFile(path, volume, migrate)
 
     def insert(self, job: Job) -> tuple[Job, bool]:
         return self.insert_many([job])[0]
@@ -79,20 +79,24 @@ class SqliteStore:
         self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
     ) -> Sequence[Job]:
         lanes = json.dumps(list(types))
-        peek = self._file.read(
-            lambda c: (_overdue(c, now, lanes, 1) != [], _due_head(c, now, lanes) is not None)
+        overdue, head = self._file.read(
+            lambda c: (_overdue(c, now, lanes, 1) != [], _due_head(c, now, lanes))
         )
-        if not any(peek):
+        if not overdue and head is None:
             return []
-        has_overdue = peek[0]
 
         def work(connection: sqlite3.Connection) -> Sequence[Job]:
-            settled = _settle(connection, now, lanes, SETTLED_MAX, settle) if has_overdue else 0
             claimed: list[Job] = []
+            settled = 0
+            if overdue:
+                settled = _settle(connection, now, lanes, SETTLED_MAX, settle)
+            elif head is not None and (seen := _get_due(connection, head, now)):
+                # It was the best when this call looked, so the lanes need no second look.
+                claimed.append(_write(connection, seen, claim(seen))[0])
             while len(claimed) < limit:
-                head = _due_head(connection, now, lanes)
-                if head is not None:
-                    claimed.append(_apply(connection, head, claim)[0])
+                best = _due_head(connection, now, lanes)
+                if best is not None:
+                    claimed.append(_apply(connection, best, claim)[0])
                     continue
                 rest = SETTLED_MAX - settled if settled and not claimed else 0
                 more = _settle(connection, now, lanes, rest, settle) if rest else 0
@@ -167,6 +171,11 @@ def _purge(connection: sqlite3.Connection, before: int, most: int) -> int:
 def _get(connection: sqlite3.Connection, job_id: int) -> Job | None:
     row = connection.execute(sql.GET_JOB, (job_id,)).fetchone()
     return None if row is None else sql.read_job(row)
+
+
+def _get_due(connection: sqlite3.Connection, job_id: int, now: int) -> Job | None:
+    job = _get(connection, job_id)
+    return job if job and job.status is Status.PENDING and job.run_at <= now else None
 
 
 def _find(connection: sqlite3.Connection, job: Job) -> Job | None:

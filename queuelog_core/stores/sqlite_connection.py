@@ -35,19 +35,19 @@ def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.C
         check_same_thread=False,
     )
     try:
-        connection.execute(f"PRAGMA cache_size={volume.cache_size:d}")
-        connection.execute("PRAGMA temp_store=MEMORY")
-        connection.execute("PRAGMA mmap_size=0")
-        connection.execute("PRAGMA synchronous=FULL")
-        patiently(lambda: _set_journal(connection, volume), volume, deadline)
+        patiently(lambda: _set_up(connection, volume), volume, deadline)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _set_journal(connection: sqlite3.Connection, volume: Volume) -> None:
-    """The pragma writes to the file, so it is given only where the mode is another one."""
+def _set_up(connection: sqlite3.Connection, volume: Volume) -> None:
+    connection.execute(f"PRAGMA cache_size={volume.cache_size:d}")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    connection.execute("PRAGMA mmap_size=0")
+    connection.execute("PRAGMA synchronous=FULL")
+    # This pragma writes to the file, so it is given only where the mode is another one.
     mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
     if mode != volume.journal_mode:
         connection.execute(f"PRAGMA journal_mode={volume.journal_mode}").fetchone()

@@ -4,6 +4,7 @@ A connection belongs to one process and thread. Every write is one BEGIN IMMEDIA
 Waiting is our own: SQLite's busy handler lets one process starve, a short jittered retry does not.
 """
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -31,24 +32,24 @@ _abandoned: list[object] = []
 class SqliteFile:
     """Runs work in transactions on one file, for all threads of this process.
 
-    `setup` runs once on a first connection, which alone may make the file: one that vanishes later
-    is an error, never a new and empty queue.
+    `setup`, which may be repeated, runs on a first connection, which alone may make the file: one
+    that vanishes later is an error, never a new and empty queue.
     """
 
     def __init__(self, path: Path, volume: Volume, setup: _Work[None]) -> None:
         self.path = path
         self._volume = volume
         self._header = refuse_wal(path) if volume.guarded else None
+        if volume.guarded:
+            # Renews what this machine knows of a journal, so that SQLite sees it when it looks.
+            hot_journal(path)
         self._forget()
-        first: sqlite3.Connection | None = None
+        deadline = self._deadline()
         try:
-            first = connect(path, volume, "rwc", self._deadline())
-            setup(first)
+            with contextlib.closing(connect(path, volume, "rwc", deadline)) as first:
+                patiently(lambda: setup(first), volume, deadline)
         except sqlite3.Error as error:
             raise translate(error, path) from error
-        finally:
-            if first is not None:
-                first.close()
         self._inode = path.stat().st_ino
 
     def write(self, work: _Work[_T], busy_seconds: float | None = None) -> _T:

@@ -4,10 +4,7 @@ import functools
 import sqlite3
 from pathlib import Path
 
-from queuelog_core.clock import monotonic_seconds
 from queuelog_core.errors import StoreUnavailable
-from queuelog_core.stores.sqlite_connection import patiently
-from queuelog_core.stores.volume import Volume
 
 APPLICATION_ID = 0x514C4F47
 _FOLDER = Path(__file__).parent / "migrations"
@@ -21,22 +18,22 @@ def migrations() -> tuple[tuple[str, ...], ...]:
     return tuple(_statements(file.read_text("utf-8")) for file in files)
 
 
-def migrate(connection: sqlite3.Connection, volume: Volume) -> None:
+def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this version of the schema; does not write when it is there already.
 
-    Raises StoreUnavailable for a file from a newer version, or of another application.
+    May be repeated when others hold the file. Raises StoreUnavailable for a file from a newer
+    version, or of another application.
     """
     if _version(connection) == len(migrations()):
         return
-    deadline = monotonic_seconds() + volume.busy_seconds
-    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), volume, deadline)
+    connection.execute("BEGIN IMMEDIATE")
     try:
         for steps in migrations()[_version(connection) :]:
             for statement in steps:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID:d}")
         connection.execute(f"PRAGMA user_version={len(migrations()):d}")
-        patiently(lambda: connection.execute("COMMIT"), volume, deadline)
+        connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
