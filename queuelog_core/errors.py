@@ -119,6 +119,9 @@ class StoreUnavailable(QueuelogError):
         super().__init__("Nothing was reported as done. Try again later.", headers=retry_after)
         self.reason = reason
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 class StoreBusy(StoreUnavailable):
     code, title = "store-busy", "The store is busy"

@@ -116,10 +116,10 @@ def _drain(server: Any) -> None:
 
 
 def _is_busy(server: Any) -> bool:
-    tasks = server.task_dispatcher
+    threads = server.task_dispatcher
     return bool(
-        tasks.queue
-        or tasks.active_count
+        threads.queue
+        or threads.active_count
         or any(c.requests or c.total_outbufs_len for c in list(server.active_channels.values()))
     )
 

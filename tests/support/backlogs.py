@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.support.factories import NOON
@@ -24,7 +25,7 @@ SELECT CASE :types WHEN 0 THEN 'other' WHEN 1 THEN 'email' ELSE
        :status <> 'pending'
 FROM n
 """
-BACKLOGS = {
+BACKLOGS: dict[str, dict[str, Any]] = {
     "all due": {"types": 4, "status": "pending", "run_at": NOON},
     "delayed in front": {"types": 4, "status": "pending", "run_at": LATER},
     "a rare type": {"types": 0, "status": "pending", "run_at": NOON},

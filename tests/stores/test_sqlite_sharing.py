@@ -1,0 +1,74 @@
+"""One store object in several threads, and across a fork."""
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queuelog_core.stores.sqlite import SqliteStore
+from tests.support.backlogs import thread_connection
+from tests.support.factories import NOON
+from tests.support.stores import claim_one, complete, insert
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "queuelog.db")
+    yield store
+    store.close()
+
+
+def test_a_connection_is_never_carried_over_a_fork(store: SqliteStore) -> None:
+    """B57: parent and children write at once, each through a connection of its own."""
+    insert(store)
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=work, args=(store,)) for _ in range(4)]
+    for child in children:
+        child.start()
+    work(store)
+    for child in children:
+        child.join(60)
+
+    assert [child.exitcode for child in children] == [0] * 4
+    assert store.get(1 + 5 * 20) is not None
+    assert thread_connection(store).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def work(store: SqliteStore) -> None:
+    for _ in range(20):
+        insert(store)
+
+
+def test_threads_share_a_store(store: SqliteStore) -> None:
+    """B58."""
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            for _ in range(20):
+                insert(store)
+                complete(store, claim_one(store))
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert faults == []
+    assert store.purge(NOON + 1, 1000) == 160
+
+
+def test_connections_of_threads_that_ended_are_closed(store: SqliteStore) -> None:
+    for _ in range(5):
+        thread = threading.Thread(target=insert, args=(store,))
+        thread.start()
+        thread.join()
+
+    insert(store)
+
+    assert len(store._file._connections) == 1
