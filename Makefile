@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/functions
 ALL_CODE := queuelog_core functions scripts tests
 
-.PHONY: run test check lint generate
+.PHONY: run test check bench lint generate
 
 run: ## serve on PORT (8080) with sample keys and a worker
 	@sh scripts/setup.sh run
@@ -25,6 +25,10 @@ lint:
 	$(PYTHON) -m ruff format --check $(ALL_CODE)
 	$(PYTHON) -m ruff check $(ALL_CODE)
 	$(PYTHON) -m mypy
+
+bench: ## what a claim costs behind a million jobs
+	@sh scripts/setup.sh test
+	$(PYTHON) -m tests.benchmarks.claim_backlog
 
 generate: ## write openapi.json and infra/http.yml anew
 	@sh scripts/setup.sh test

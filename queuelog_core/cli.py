@@ -16,7 +16,7 @@ import click
 
 from queuelog_core import __version__
 from queuelog_core.clock import SystemClock, format_instant
-from queuelog_core.config import Config, load_config
+from queuelog_core.config import DEFAULT_KEYS, DEFAULT_STORE, Config, load_config
 from queuelog_core.errors import ConfigError, StoreUnavailable
 from queuelog_core.identity import KeyRecord, Role
 from queuelog_core.job import PRIORITIES
@@ -45,9 +45,11 @@ def _fail(text: str) -> None:
     sys.exit(1)
 
 
-def _config() -> Config:
-    HOME.mkdir(mode=0o700, exist_ok=True)
-    return load_config()
+def _config(demo: bool = False) -> Config:
+    config = load_config()
+    if demo or config.store == DEFAULT_STORE or config.keys == DEFAULT_KEYS:
+        HOME.mkdir(mode=0o700, exist_ok=True)
+    return config
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,7 +88,7 @@ def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool) -> N
             folder=HOME,
             load_handlers=_load_handlers(handlers) if demo else None,
         )
-        run(_config(), options, click.echo)
+        run(_config(demo), options, click.echo)
 
 
 def _load_handlers(module: str) -> "LoadHandlers":

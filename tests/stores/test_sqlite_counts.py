@@ -11,7 +11,7 @@ import pytest
 from queuelog_core.job import Priority
 from queuelog_core.stores import sqlite_lists, sqlite_rows, sqlite_stats
 from queuelog_core.stores.sqlite import SqliteStore
-from tests.support.backlogs import BACKLOGS, TYPES_CLAIMED, fill, thread_connection
+from tests.support.backlogs import BACKLOGS, TYPES_CLAIMED, fill, steps, thread_connection
 from tests.support.factories import pending_job
 from tests.support.stores import claim, claim_one, complete, fail
 
@@ -24,22 +24,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "queuelog.db")
     yield store
     store.close()
-
-
-def steps(store: SqliteStore, call: Callable[[], object]) -> int:
-    """Steps of SQLite's virtual machine that a call takes."""
-    count = 0
-
-    def step() -> int:
-        nonlocal count
-        count += 1
-        return 0
-
-    connection = thread_connection(store)
-    connection.set_progress_handler(step, 1)
-    call()
-    connection.set_progress_handler(None, 0)
-    return count
 
 
 def steps_to_claim(path: Path, rows: int, backlog: dict[str, Any]) -> int:

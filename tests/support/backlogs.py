@@ -1,6 +1,7 @@
 """Backlogs of any size, filled by SQL: what a claim has to find its job in."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,19 @@ def fill(path: Path, rows: int, *, types: int, status: str, run_at: int) -> None
 def thread_connection(store: SqliteStore) -> sqlite3.Connection:
     """The connection that this thread's calls on the store go through."""
     return store._file.read(lambda connection: connection)
+
+
+def steps(store: SqliteStore, call: Callable[[], object]) -> int:
+    """Steps of SQLite's virtual machine that a call takes."""
+    count = 0
+
+    def step() -> int:
+        nonlocal count
+        count += 1
+        return 0
+
+    connection = thread_connection(store)
+    connection.set_progress_handler(step, 1)
+    call()
+    connection.set_progress_handler(None, 0)
+    return count
