@@ -38,6 +38,8 @@ def _one_line_errors() -> Iterator[None]:
         _fail(str(error))
     except StoreUnavailable as error:
         _fail(f"the store cannot be used: {error.reason}")
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}")
 
 
 def _fail(text: str) -> None:

@@ -1,10 +1,11 @@
 """The demo of `queuelog serve --demo`: sample keys made once and kept, and the banner."""
 
+import logging
 import os
 import re
 from pathlib import Path
 
-from queuelog_core.identity import Role
+from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Priority
 from queuelog_core.key_registry import FileRegistry
 
@@ -42,6 +43,17 @@ def _fresh_key(registry: FileRegistry, name: str, role: Role, priority_max: Prio
         if record.name == name and record.revoked_at is None:
             registry.revoke(record.id)
     return registry.create(name, role, priority_max=priority_max)[1]
+
+
+def leave_polling_out_of_the_log(runner: Identity | None) -> None:
+    """The demo's worker asks every second; those lines would bury everybody else's."""
+
+    def is_wanted(record: logging.LogRecord) -> bool:
+        fields = getattr(record, "fields", {})
+        own = runner is not None and fields.get("key_id") == runner.key_id
+        return not (own and fields.get("status") == 204)
+
+    logging.getLogger("queuelog_core.http.app").addFilter(is_wanted)
 
 
 def banner(url: str, keys: dict[str, str], folder: Path) -> str:

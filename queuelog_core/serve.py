@@ -17,7 +17,12 @@ from queuelog_core.bootstrap import open_queue
 from queuelog_core.client import Client
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.config import Config
-from queuelog_core.demo import RUNNER, banner, sample_keys
+from queuelog_core.demo import (
+    RUNNER,
+    banner,
+    leave_polling_out_of_the_log,
+    sample_keys,
+)
 from queuelog_core.errors import ConfigError
 from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
@@ -64,16 +69,14 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     if options.upkeep:
         retention_seconds = config.retention_days * 86_400
         background.append(_thread("upkeep", keep_up, queue, retention_seconds, stop))
-    worker = None
     if options.load_handlers is None:
+        worker = None
         say(_greeting(url, registry))
     else:
         keys = sample_keys(registry, options.folder / "demo.env", url)
-        worker = Worker(
-            Client(url, keys[RUNNER]),
-            options.load_handlers(options.folder),
-            poll_seconds_max=DEMO_POLL_SECONDS,
-        )
+        leave_polling_out_of_the_log(registry.identify(keys[RUNNER]))
+        handlers = options.load_handlers(options.folder)
+        worker = Worker(Client(url, keys[RUNNER]), handlers, poll_seconds_max=DEMO_POLL_SECONDS)
         background.append(_thread("worker", worker.run))
         say(banner(url, keys, options.folder))
     for thread in (_thread("http", server.run), *background):
