@@ -4,6 +4,7 @@ A wrong value stops the start and names its variable.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from queuelog_core.errors import ConfigError
 DEFAULT_STORE = "sqlite:///.queuelog/queuelog.db"
 DEFAULT_KEYS = "file:.queuelog/keys.json"
 DEFAULT_JOB_TYPES = "infra/job_types.toml"
+RETENTION_DAYS_MAX = 3650
+_DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -43,6 +46,8 @@ def load_config(environ: Mapping[str, str] | None = None) -> Config:
 
 
 def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 3650):
-        raise ConfigError("QUEUELOG_RETENTION_DAYS must be a whole number from 1 to 3650")
+    if not _DAYS.fullmatch(text) or not 1 <= int(text) <= RETENTION_DAYS_MAX:
+        raise ConfigError(
+            f"QUEUELOG_RETENTION_DAYS must be a whole number from 1 to {RETENTION_DAYS_MAX}"
+        )
     return int(text)

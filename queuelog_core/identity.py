@@ -22,6 +22,7 @@ _BASE62 = string.digits + string.ascii_letters
 _SECRET_LENGTH = 43
 _CHECK_LENGTH = 6
 _KEY = re.compile(r"ql_(?:producer|worker|admin)_[0-9A-Za-z]{32,64}_[0-9A-Za-z]{6}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
@@ -57,13 +58,19 @@ class Identity:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Identity":
         """Raises KeyError, TypeError or ValueError for a document that is none."""
-        types = document["types"]
+        name, types, key_id = document["name"], document["types"], document["key_id"]
+        if not NAME.fullmatch(name) or not isinstance(key_id, str):
+            raise ValueError("an identity has a bad name or key id")
+        if types is not None and not (
+            isinstance(types, list) and all(isinstance(item, str) for item in types)
+        ):
+            raise TypeError("the types of an identity are not a list of names")
         return cls(
-            name=document["name"],
+            name=name,
             role=Role(document["role"]),
             priority_max=PRIORITIES[document["priority_max"]],
             types=None if types is None else frozenset(types),
-            key_id=document["key_id"],
+            key_id=key_id,
         )
 
 
@@ -119,8 +126,9 @@ class KeyRecord:
             expires_at=document["expires_at"],
             revoked_at=document["revoked_at"],
         )
-        if not NAME.fullmatch(record.name) or len(record.digest) != 64:
-            raise ValueError("a key record has a bad name or digest")
+        times = (record.created_at, record.expires_at or 0, record.revoked_at or 0)
+        if not _DIGEST.fullmatch(record.digest) or any(type(time) is not int for time in times):
+            raise ValueError("a key record has a bad digest or time")
         return record
 
 

@@ -177,11 +177,13 @@ def _read(path: Path) -> list[KeyRecord]:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as a key registry: {error}") from error
     try:
         if document["version"] != 1:
             raise ValueError("written by a newer version")
+        if not isinstance(document["keys"], list):
+            raise TypeError("keys is not a list")
         return [KeyRecord.from_json(record) for record in document["keys"]]
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path} is not a key registry: {error!r}") from error

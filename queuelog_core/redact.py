@@ -5,7 +5,6 @@ The rules are data, in redact_rules.py. A text is scrubbed over its first 16,384
 """
 
 import logging
-import re
 
 from queuelog_core.redact_rules import RULES, Rule
 
@@ -15,8 +14,8 @@ WITHHELD = "[error text withheld: it could not be scrubbed]"
 REDACTED_CODE = "redacted"
 
 _log = logging.getLogger(__name__)
-_WORD_CHARS_MAX = 512
-_LAST_WORD = re.compile(r"\S+\Z")
+_SPACED_SECRET_CHARS = 64
+_HALF_SECRET_CHARS_MAX = 2048
 
 
 def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
@@ -34,10 +33,8 @@ def redact_error(text: str, rules: tuple[Rule, ...] = RULES) -> str:
     """
     try:
         bounded = cut(text, SCRUBBED_BYTES_MAX)
-        if bounded != text:
-            # What the bound cut in half may no longer look like the secret it was.
-            half = _LAST_WORD.search(bounded, max(0, len(bounded) - _WORD_CHARS_MAX))
-            bounded = bounded[: half.start()] if half else bounded
+        if len(bounded) < len(text):
+            bounded = _without_half_a_secret(bounded)
         return cut(scrub(bounded, rules).replace("\0", "\ufffd"), ERROR_BYTES_MAX)
     except Exception as error:
         _log.error("redactor-failed", extra={"fields": {"cause": type(error).__name__}})
@@ -47,6 +44,16 @@ def redact_error(text: str, rules: tuple[Rule, ...] = RULES) -> str:
 def redact_code(code: str, rules: tuple[Rule, ...] = RULES) -> str:
     """An error code, or `redacted` when a secret was put where a slug belongs."""
     return code if redact_error(code, rules) == code else REDACTED_CODE
+
+
+def _without_half_a_secret(text: str) -> str:
+    """A text that was cut, without its last word: half a secret no longer looks like one.
+
+    A secret that is written in groups, such as a card number, needs a few characters more.
+    """
+    head = text[:-_SPACED_SECRET_CHARS]
+    last_word = head.rsplit(None, 1)[-1]
+    return head[: -min(len(last_word), _HALF_SECRET_CHARS_MAX)]
 
 
 def cut(text: str, bytes_max: int) -> str:

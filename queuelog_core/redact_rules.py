@@ -63,28 +63,28 @@ def _prefixed(name: str, start: str, rest: str, example: str) -> Rule:
 RULES: tuple[Rule, ...] = (
     Rule(
         "private-key",
-        r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,16384}"
+        r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----))*+"
         r"(?:-----END[A-Z0-9 ]{0,60}-----)?",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
         ("private key",),
     ),
     Rule(
         "cookie",
-        r"(?P<keep>\b(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3})[^\r\n]{1,4096}",
+        r"(?P<keep>\b(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3})[^\r\n]+",
         "Cookie: sid=31d4d96e407aad42; theme=dark",
         ("cookie",),
     ),
     Rule(
         "authorization",
         r"(?P<keep>authorization" + _ASSIGN + r"(?:[A-Za-z-]{3,20}\s{1,3})?)(?!\[redacted)"
-        r"[^\s\"']{4,4096}",
+        r"[^\s\"']{4,}",
         "Authorization: Digest 8f14e45fceea167a",
         ("authorization",),
     ),
     Rule(
         "bearer",
         r"(?P<keep>\b(?:bearer|basic|token|apikey|negotiate)\s{1,3})"
-        r"(?=[^\s\"']{0,64}[0-9=])[A-Za-z0-9+/=._~-]{8,4096}",
+        r"(?=[^\s\"']{0,64}[0-9=])[A-Za-z0-9+/=._~-]{8,}",
         "sent Bearer mF_9.B5f-4.1JqM",
         ("bearer", "basic", "token", "apikey", "negotiate"),
     ),
@@ -103,7 +103,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "jwt",
-        _START + r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,8192}(?:\.[A-Za-z0-9_-]{0,4096})?",
+        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVPmB92K27u",
         ("eyj",),
     ),
@@ -221,13 +221,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "option",
-        r"(?P<keep>(?<![\w-])--?" + _STRONG + r"[ =]{1,3}[\"']?)(?!\[redacted)[^\s\"']{3,512}",
+        r"(?P<keep>(?<![\w-])--?" + _STRONG + r"[ =]{1,3}[\"']?)(?!\[redacted)[^\s\"']{3,}",
         "mysql --password hunter2 -h db",
         ("-",),
     ),
     Rule(
         "assignment",
-        r"(?P<keep>" + _STRONG + r"(?:[_-]?[0-9]{1,2})?" + _ASSIGN + r")" + _VALUE + r"{3,1024}",
+        r"(?P<keep>" + _STRONG + r"(?:[_-]?[0-9]{1,2})?" + _ASSIGN + r")" + _VALUE + r"{3,}",
         "password=hunter2",
     ),
     Rule(
@@ -237,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         + _ASSIGN
         + r")(?=[^\s\"',;&]{0,64}[0-9])"
         + _VALUE
-        + r"{8,1024}",
+        + r"{8,}",
         "token=8f14e45fceea167a",
     ),
     Rule(

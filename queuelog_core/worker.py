@@ -11,6 +11,7 @@ from typing import Any
 
 from queuelog_core.client import Client, Job, Refused, Unreachable
 from queuelog_core.clock import monotonic_seconds
+from queuelog_core.job import SERVER_ERROR_CODES
 
 Handler = Callable[[Job], Any]
 """Runs one job; what it returns is the result, what it raises is the failure."""
@@ -66,9 +67,9 @@ class Worker:
     def _work(self, job: Job) -> None:
         try:
             result = self._handlers[job["type"]](job)
-            json.dumps(result, allow_nan=False)
+            json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
         except Exception as error:
-            self._fail(job, f"{type(error).__name__}: {error}", error_code(error))
+            self._fail(job, error_text(error), error_code(error))
             return
         refused = _report(lambda: self._client.complete(job, result))
         if refused is not None and refused.status != 409:
@@ -77,7 +78,7 @@ class Worker:
             _log_lost(job, refused)
 
     def _fail(self, job: Job, text: str, code: str) -> None:
-        refused = _report(lambda: self._client.fail(job, text[:_ERROR_CHARS_MAX], code))
+        refused = _report(lambda: self._client.fail(job, text, code))
         if refused is not None:
             _log_lost(job, refused)
 
@@ -104,7 +105,18 @@ def _report(send: Callable[[], None]) -> Refused | None:
 def error_code(error: Exception) -> str:
     """A slug for an exception: FileNotFoundError is file_not_found_error."""
     words = _CAPITAL.sub("_", type(error).__name__).lower()
-    return _NOT_IN_CODES.sub("_", words)[:64]
+    code = _NOT_IN_CODES.sub("_", words)[:64]
+    return f"raised_{code}" if code in SERVER_ERROR_CODES else code
+
+
+def error_text(error: Exception) -> str:
+    """Name and words of an exception, whatever is wrong with the words."""
+    try:
+        words = str(error)
+    except Exception:
+        words = "(without words)"
+    text = f"{type(error).__name__}: {words}"[:_ERROR_CHARS_MAX]
+    return text.encode("utf-8", "replace").decode()
 
 
 def _log_lost(job: Job, refused: Refused) -> None:

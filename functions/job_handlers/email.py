@@ -15,9 +15,9 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     payload = job["payload"]
     message = EmailMessage(policy=SMTP)
     message["Message-ID"] = f"<job-{job['id']}@queuelog.invalid>"
-    message["From"] = _header(payload.get("from", "queuelog@queuelog.invalid"))
-    message["To"] = _header(payload["to"])
-    message["Subject"] = _header(payload.get("subject", ""))
+    message["From"] = _one_line(payload.get("from", "queuelog@queuelog.invalid"))
+    message["To"] = _one_line(payload["to"])
+    message["Subject"] = _one_line(payload.get("subject", ""))
     message.set_content(str(payload.get("body", "")))
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"job-{job['id']}.eml"
@@ -27,6 +27,6 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {"file": str(target)}
 
 
-def _header(value: object) -> str:
-    """A line break in a header would start another one."""
-    return " ".join(str(value).split())
+def _one_line(value: object) -> str:
+    """A line break would start another header, also one that an encoded word hides (`=?…?=`)."""
+    return " ".join(str(value).replace("=?", "= ?").split())

@@ -37,7 +37,8 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def _in_font(value: object) -> str:
     """The built-in fonts know Windows-1252."""
-    text = str(value).expandtabs(4).encode("cp1252", "replace").decode("cp1252")
+    plain = "\n".join(str(value).replace("\xa0", " ").expandtabs(4).splitlines())
+    text = plain.encode("cp1252", "replace").decode("cp1252", "replace")
     return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
 
 

@@ -23,6 +23,8 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if path.is_symlink() or not path.is_file():
             continue
         copy = _inside(folder, str(target.relative_to(folder.resolve()) / path.relative_to(source)))
+        if copy.is_dir():
+            raise IsADirectoryError(f"a folder stands where {copy.name} belongs")
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
         files += 1

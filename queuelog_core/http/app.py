@@ -41,6 +41,7 @@ PROBLEM = "application/problem+json"
 Identify = Callable[[dict[str, Any]], Identity]
 """From the WSGI environ to an identity; raises Unauthorized, Forbidden or StoreUnavailable."""
 
+_TOO_LARGE = f"At most {REQUEST_BYTES_MAX} bytes a request."
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,8 @@ _log = logging.getLogger(__name__)
 def create_app(queue: Queue, identify: Identify, routes: Iterable[Route] = ROUTES) -> Flask:
     """An application that serves just these routes; any other path is 404."""
     app = Flask("queuelog", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES_MAX
+    # A body without a declared length is cut there in silence, so the last byte tells.
+    app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES_MAX + 1
     app.url_map.merge_slashes = False
     app.url_map.converters["job_id"] = _JobId
     probe = Probe(queue.store.check_writable)
@@ -123,7 +125,10 @@ def _read(asked: Request) -> bytes:
         charset = asked.mimetype_params.get("charset", "utf-8").lower()
         if asked.mimetype != "application/json" or charset not in ("utf-8", "utf8"):
             raise UnsupportedMediaType("Send Content-Type: application/json, in UTF-8.")
-    return asked.get_data(cache=False)
+    body = asked.get_data(cache=False)
+    if len(body) > REQUEST_BYTES_MAX:
+        raise PayloadTooLarge(_TOO_LARGE)
+    return body
 
 
 def _respond(reply: Reply) -> Response:
@@ -137,11 +142,17 @@ def _respond(reply: Reply) -> Response:
 
 def _begin() -> None:
     g.started = monotonic_seconds()
-    given = request.headers.get("X-Request-Id", "")
-    g.request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
-    # No path of ours needs escapes, and a decoded %2F would reach a route nobody asked for.
-    if "%" in request.environ.get("REQUEST_URI", "").partition("?")[0]:
+    g.request_id = request_id_from(request.headers.get("X-Request-Id", ""))
+    # No path of ours needs escapes, and a decoded %2F would reach a route nobody asked for;
+    # Werkzeug would overlook a second slash at the start.
+    escaped = "%" in request.environ.get("REQUEST_URI", "").partition("?")[0]
+    if escaped or "//" in request.environ["PATH_INFO"]:
         raise NotFound("There is nothing here.")
+
+
+def request_id_from(given: str) -> str:
+    """The caller's id when it is well formed, else a new one."""
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def _end(response: Response) -> Response:
@@ -194,7 +205,7 @@ def _http_problem(error: HTTPException) -> Response:
         case 404:
             return _problem(NotFound("There is nothing here."))
         case 413:
-            return _problem(PayloadTooLarge(f"At most {REQUEST_BYTES_MAX} bytes a request."))
+            return _problem(PayloadTooLarge(_TOO_LARGE))
         case 400:
             return _problem(InvalidJson("The body could not be read."))
         case _:

@@ -6,6 +6,7 @@ from dataclasses import astuple
 
 from queuelog_core.documents import short_digest
 from queuelog_core.errors import ValidationFailed, invalid
+from queuelog_core.http.rules import INTEGER_MAX
 from queuelog_core.stores import Filter, Position
 
 
@@ -22,9 +23,9 @@ def decode_cursor(cursor: str, where: Filter, reader: str) -> Position:
         created_at, job_id, seal = json.loads(urlsafe_b64decode(padded.encode("ascii")))
     except (ValueError, TypeError, RecursionError):
         raise _foreign() from None
-    if type(created_at) is not int or type(job_id) is not int:
-        raise _foreign()
     position = (created_at, job_id)
+    if not all(type(number) is int and abs(number) <= INTEGER_MAX for number in position):
+        raise _foreign()
     if seal != _seal(position, where, reader) or encode_cursor(position, where, reader) != cursor:
         raise _foreign()
     return position

@@ -19,8 +19,8 @@ from flask import Flask
 from queuelog_core.bootstrap import open_queue
 from queuelog_core.config import load_config
 from queuelog_core.documents import compact
-from queuelog_core.errors import ConfigError, InvalidJson, QueuelogError, Unauthorized
-from queuelog_core.http.app import PROBLEM, create_app, problem_document
+from queuelog_core.errors import InvalidJson, QueuelogError, Unauthorized
+from queuelog_core.http.app import PROBLEM, create_app, problem_document, request_id_from
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Identity
 from queuelog_core.logs import set_up_logging
@@ -28,6 +28,8 @@ from queuelog_core.logs import set_up_logging
 Event = dict[str, Any]
 Handler = Callable[[Event, Any], dict[str, Any]]
 _NOWHERE = "/-"
+# A byte that no UTF-8 text has: the application refuses it when its turn comes, after the key.
+_NO_TEXT = base64.b64encode(b"\xff").decode()
 
 _log = logging.getLogger(__name__)
 
@@ -48,10 +50,10 @@ def handle(open_app: Callable[[], Flask], event: Event, context: Any) -> dict[st
         reply: dict[str, Any] = serverless_wsgi.handle_request(open_app(), request, context)
         return _with_cookies(reply)
     except QueuelogError as error:
-        return _refusal(error)
-    except (ConfigError, Exception) as error:
+        return _refusal(event, error)
+    except Exception as error:
         _log.error("unexpected-error", extra={"fields": {"cause": type(error).__name__}})
-        return _refusal(QueuelogError("The function failed; its log says where."))
+        return _refusal(event, QueuelogError("The function failed; its log says where."))
 
 
 def identify(environ: dict[str, Any]) -> Identity:
@@ -93,11 +95,12 @@ def _repaired(event: Event) -> Event:
 
 
 def _headers(headers: dict[str, Any]) -> dict[str, str]:
-    """Names with an underscore would overwrite those with a dash; values become WSGI's Latin-1."""
+    """Names with an underscore would overwrite those with a dash, and an event holds the whole body
+    whatever its Transfer-Encoding was; values become WSGI's Latin-1."""
     return {
         name: str(value).encode("utf-8", "replace").decode("latin-1")
         for name, value in headers.items()
-        if "_" not in name
+        if "_" not in name and name.lower() != "transfer-encoding"
     }
 
 
@@ -108,7 +111,7 @@ def _body(event: Event) -> str:
     try:
         return base64.b64encode(base64.b64decode(body, validate=True)).decode()
     except (binascii.Error, ValueError):
-        raise InvalidJson("The body is not valid base64.") from None
+        return _NO_TEXT
 
 
 def _with_cookies(reply: dict[str, Any]) -> dict[str, Any]:
@@ -120,10 +123,15 @@ def _with_cookies(reply: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
-def _refusal(error: QueuelogError) -> dict[str, Any]:
+def _refusal(event: Event, error: QueuelogError) -> dict[str, Any]:
+    """The answer where no application could give one."""
+    headers = event.get("headers") if isinstance(event, dict) else None
+    sent = headers if isinstance(headers, dict) else {}
+    given = [value for name, value in sent.items() if name.lower() == "x-request-id"]
+    request_id = request_id_from(str(given[0]) if given else "")
     return {
         "statusCode": error.status,
-        "headers": {"Content-Type": PROBLEM, **error.headers},
-        "body": compact(problem_document(error, "-")),
+        "headers": {"Content-Type": PROBLEM, "X-Request-Id": request_id, **error.headers},
+        "body": compact(problem_document(error, request_id)),
         "isBase64Encoded": False,
     }

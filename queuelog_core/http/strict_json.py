@@ -27,32 +27,25 @@ def parse_json(body: bytes) -> Any:
     if _is_deep(text):
         # The interpreter's own limit moves with its version, so deep text never meets the parser.
         for piece in _pieces(text):
-            _decode(piece)
+            _decode(piece, _any_digits)
         raise invalid("", "too-deep", f"Nested deeper than {DEPTH_MAX} levels.")
-    return _decode(text)
+    return _decode(text, _strict)
 
 
-def _decode(text: str) -> Any:
+def _decode(text: str, decoder: json.JSONDecoder) -> Any:
     try:
-        value = _strict.decode(text)
+        value = decoder.decode(text)
         if "\\u" in text:
             compact(value).encode()
+        return value
     except json.JSONDecodeError as error:
         raise InvalidJson(f"Not JSON at line {error.lineno}, column {error.colno}.") from None
     except UnicodeEncodeError:
         raise InvalidJson("A string holds half of a surrogate pair.") from None
     except ValueError:
         # Python refuses the digits before it has seen the rest, which may not be JSON at all.
-        _lenient_digits(text)
+        _decode(text, _any_digits)
         raise invalid("", "out-of-range", "An integer has more than 4,300 digits.") from None
-    return value
-
-
-def _lenient_digits(text: str) -> None:
-    try:
-        _any_digits.decode(text)
-    except json.JSONDecodeError as error:
-        raise InvalidJson(f"Not JSON at line {error.lineno}, column {error.colno}.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def list_page(
             job = get(connection, row[0]) if _passes(where, row) else None
             if job is not None:
                 jobs.append(job)
-                size += len(job.payload) + len(job.result or "")
+                size += len(job.payload.encode()) + len((job.result or "").encode())
         return Page(jobs, None)
     finally:
         cursor.close()
