@@ -3,7 +3,7 @@
 QueuelogError
 ├── InvalidJson 400 · Unauthorized 401 · NotFound 404 · MethodNotAllowed 405
 ├── Forbidden 403 ── PriorityNotAllowed
-├── Conflict 409 ── NotOwner, LeaseLost, AlreadyReported, DeadlineExceeded
+├── Conflict 409 ── NotOwner, LeaseLost ── LateReport, AlreadyReported, DeadlineExceeded
 ├── PayloadTooLarge 413 · UnsupportedMediaType 415
 ├── ValidationFailed 422 · IdempotencyKeyReused 422
 └── StoreUnavailable 503 ── StoreBusy
@@ -82,6 +82,10 @@ class NotOwner(Conflict):
 
 class LeaseLost(Conflict):
     code, title = "lease-lost", "This attempt no longer holds the job"
+
+
+class LateReport(LeaseLost):
+    """The caller held this attempt once; that it came too late is counted."""
 
 
 class AlreadyReported(Conflict):

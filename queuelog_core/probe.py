@@ -1,5 +1,6 @@
 """Health: whether the store takes writes, asked at most once in ten seconds a process."""
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from queuelog_core.clock import monotonic_seconds
 from queuelog_core.errors import StoreUnavailable
 
 PROBE_EVERY_SECONDS = 10.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,9 @@ class Probe:
             try:
                 self._check()
                 is_writable = True
-            except StoreUnavailable:
+            except StoreUnavailable as error:
+                fields = {"code": error.code, "cause": error.reason}
+                _log.error("store-error", extra={"fields": fields})
                 is_writable = False
             self._last = (is_writable, self._monotonic())
         assert self._last is not None

@@ -69,7 +69,7 @@ class Queue:
         """A job that the caller may see; any other raises the same NotFound."""
         job = self.store.get(job_id)
         if job is None or not may_see(identity, job):
-            raise NotFound("There is no such job.")
+            raise NotFound("There is nothing here.")
         return job
 
     def list(self, identity: Identity, where: Filter, limit: int, after: Position | None) -> Page:
@@ -89,14 +89,17 @@ class Queue:
     ) -> Job | None:
         """The best due job of these types (None: all that the key may run), now the caller's."""
         lanes = self._lanes(identity, types)
-        longest = min((self.job_types[name].max_runtime_seconds for name in lanes), default=0)
-        if lanes and lease_seconds is not None and lease_seconds > longest:
-            raise invalid("lease_seconds", "out-of-range", f"At most {longest} for these types.")
+        runtime_max = min((self.job_types[name].max_runtime_seconds for name in lanes), default=0)
+        if lanes and lease_seconds is not None and lease_seconds > runtime_max:
+            raise invalid(
+                "lease_seconds", "out-of-range", f"At most {runtime_max} for these types."
+            )
         now = self.clock()
 
         def give(job: Job) -> Job:
             seconds = lease_seconds or self.job_types.policy(job.type).lease_seconds
-            return transitions.claim(job, now, identity.name, seconds * 1000)
+            # Read anew: a lease begins when it is granted, not when the wait for the lock began.
+            return transitions.claim(job, self.clock(), identity.name, seconds * 1000)
 
         claimed = self.store.claim(now, lanes, 1, self._settle(now), give) if lanes else []
         return claimed[0] if claimed else None
@@ -175,12 +178,10 @@ class Queue:
         return sorted(set(types))
 
     def _report(self, identity: Identity, job_id: int, move: Callable[[Job, int], Job]) -> Reported:
-        now = self.clock()
-
         def transition(job: Job) -> Job:
             if not may_see(identity, job):
                 raise _no_such_state()
-            return move(job, now)
+            return move(job, self.clock())
 
         updated = self.store.update(job_id, transition)
         if updated is None:

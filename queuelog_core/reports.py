@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
-from queuelog_core.errors import AlreadyReported, Conflict, LeaseLost, NotOwner
+from queuelog_core.errors import AlreadyReported, Conflict, LateReport, LeaseLost, NotOwner
 from queuelog_core.job import Job, Outcome, Status
 
 
@@ -40,7 +40,12 @@ def judge(job: Job, report: Report) -> Verdict:
             raise AlreadyReported("Another report of this attempt was recorded first.")
     if job.status is Status.RUNNING:
         if attempt not in (None, job.attempt):
-            raise LeaseLost("The attempt given is not the current one; stop working on it.")
+            held = any(
+                e.attempt == attempt and e.worker_id == report.worker_id for e in job.history
+            )
+            raise (LateReport if held else LeaseLost)(
+                "The attempt given is not the current one; stop working on it."
+            )
         if job.worker_id != report.worker_id:
             raise NotOwner("Only the identity that claimed the job may report on it.")
         return Verdict.APPLY
@@ -49,5 +54,5 @@ def judge(job: Job, report: Report) -> Verdict:
     if last and named and last.outcome is Outcome.EXPIRED and not last.closed:
         if report.verb is Verb.COMPLETE:
             return Verdict.LATE
-        raise LeaseLost("The lease ran out before this report; stop working on it.")
+        raise LateReport("The lease ran out before this report; stop working on it.")
     raise Conflict("The job does not exist, or is not in a state that allows this.")

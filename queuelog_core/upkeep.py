@@ -14,12 +14,13 @@ _log = logging.getLogger(__name__)
 
 
 def run_upkeep(queue: Queue, retention_seconds: int) -> None:
-    """One pass; a store that cannot be used is logged and left for the next one."""
+    """One pass; what goes wrong is logged and left for the next one."""
     try:
         recovered = queue.recover(RECOVERED_MAX)
         purged = queue.purge(retention_seconds, PURGED_MAX)
-    except StoreUnavailable as error:
-        _log.error("upkeep-failed", extra={"fields": {"code": error.code, "cause": error.reason}})
+    except Exception as error:
+        cause = error.reason if isinstance(error, StoreUnavailable) else type(error).__name__
+        _log.error("upkeep-failed", extra={"fields": {"cause": cause}})
         return
     if recovered or purged:
         _log.info("upkeep", extra={"fields": {"recovered": recovered, "purged": purged}})

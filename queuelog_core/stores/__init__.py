@@ -4,6 +4,7 @@ A store inserts, reads, offers due jobs, and applies a pure transition as one st
 write, or nothing if somebody came between. It never chooses a transition. Instants are in ms.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -116,9 +117,11 @@ def open_store(url: str) -> Store:
     `?volume=local|network` overrides what the mount table says. Raises ConfigError for a wrong
     address, StoreUnavailable for a file that cannot be used.
     """
-    parts = urlsplit(url)
-    if parts.scheme == "sqlite" and not parts.netloc and len(parts.path) > 1:
-        from queuelog_core.stores.sqlite import open_sqlite
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        is_path = len(parts.path) > 1 and not (parts.netloc or "#" in url)
+        if parts.scheme == "sqlite" and is_path:
+            from queuelog_core.stores.sqlite import open_sqlite
 
-        return open_sqlite(parts.path[1:], parts.query)
+            return open_sqlite(parts.path[1:], parts.query)
     raise ConfigError("QUEUELOG_STORE looks like sqlite:///.queuelog/queuelog.db")

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.errors import StoreBusy, StoreUnavailable
+from queuelog_core.stores.sqlite_schema import version
 from queuelog_core.stores.volume import Volume
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
@@ -17,7 +18,7 @@ _HOPELESS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened, or its folder not be written to",
     sqlite3.SQLITE_CORRUPT: "the file is damaged",
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_IOERR: "the disk reports an input/output error",
@@ -26,7 +27,10 @@ _T = TypeVar("_T")
 
 
 def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.Connection:
-    """Open the file: `mode` is rw, or rwc to make it. A commit means the data is on disk."""
+    """Open the file: `mode` is rw, or rwc to make it. A commit means the data is on disk.
+
+    Raises StoreUnavailable for a file that is not ours, before anything of it is changed.
+    """
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
@@ -47,6 +51,7 @@ def _set_up(connection: sqlite3.Connection, volume: Volume) -> None:
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute("PRAGMA mmap_size=0")
     connection.execute("PRAGMA synchronous=FULL")
+    version(connection)
     # This pragma writes to the file, so it is given only where the mode is another one.
     mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
     if mode != volume.journal_mode:

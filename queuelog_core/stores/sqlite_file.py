@@ -8,7 +8,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from queuelog_core.stores.sqlite_connection import (
     patiently,
     translate,
 )
-from queuelog_core.stores.volume import Guard, Volume, hot_journal, refuse_wal
+from queuelog_core.stores.volume import LOCAL, Guard, Volume, hot_journal, refuse_wal
 
 _JOURNAL_TRIES = 3
 _T = TypeVar("_T")
@@ -32,25 +32,20 @@ _abandoned: list[object] = []
 class SqliteFile:
     """Runs work in transactions on one file, for all threads of this process.
 
-    `setup`, which may be repeated, runs on a first connection, which alone may make the file: one
-    that vanishes later is an error, never a new and empty queue.
+    Only the start may make the file: one that vanishes later is an error, never an empty queue.
     """
 
-    def __init__(self, path: Path, volume: Volume, setup: _Work[None]) -> None:
+    def __init__(self, path: Path, volume: Volume) -> None:
         self.path = path
         self._volume = volume
-        self._header = refuse_wal(path) if volume.guarded else None
-        if volume.guarded:
-            # Renews what this machine knows of a journal, so that SQLite sees it when it looks.
-            hot_journal(path)
         self._forget()
-        deadline = self._deadline()
-        try:
-            with contextlib.closing(connect(path, volume, "rwc", deadline)) as first:
-                patiently(lambda: setup(first), volume, deadline)
-        except sqlite3.Error as error:
-            raise translate(error, path) from error
-        self._inode = path.stat().st_ino
+        with self._translated():
+            self._header = refuse_wal(path) if volume.guarded else None
+            with contextlib.suppress(FileExistsError):
+                # Payloads lie in it; SQLite gives the files beside it the same mode.
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            connect(path, volume, "rwc", self._deadline()).close()
+            self._inode = path.stat().st_ino
 
     def write(self, work: _Work[_T], busy_seconds: float | None = None) -> _T:
         """Run `work` in one write transaction and commit it.
@@ -99,17 +94,29 @@ class SqliteFile:
     def _deadline(self, busy_seconds: float | None = None) -> float:
         return monotonic_seconds() + (busy_seconds or self._volume.busy_seconds)
 
-    def _run(self, transaction: _Transaction[_T], busy_seconds: float | None) -> _T:
-        deadline = self._deadline(busy_seconds)
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """What goes wrong below in our words, with the path."""
         try:
-            return self._try(transaction, deadline)
-        except sqlite3.Error as error:
-            if not is_worth_a_retry(error):
-                raise translate(error, self.path) from error
-        try:
-            return self._try(transaction, deadline)
+            yield
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: {error.strerror}") from error
+        except StoreUnavailable as error:
+            if str(self.path) in error.reason:
+                raise
+            raise type(error)(f"{self.path}: {error.reason}") from error
+
+    def _run(self, transaction: _Transaction[_T], busy_seconds: float | None) -> _T:
+        deadline = self._deadline(busy_seconds)
+        with self._translated():
+            try:
+                return self._try(transaction, deadline)
+            except sqlite3.Error as error:
+                if not is_worth_a_retry(error):
+                    raise
+            return self._try(transaction, deadline)
 
     def _try(self, transaction: _Transaction[_T], deadline: float) -> _T:
         connection = self._connection(deadline)
@@ -150,7 +157,8 @@ class SqliteFile:
 
     def _commit(self, connection: sqlite3.Connection, deadline: float) -> None:
         try:
-            patiently(lambda: connection.execute("COMMIT"), self._volume, deadline)
+            # Readers are in the way, and nobody else can come in while we hold the lock: be quick.
+            patiently(lambda: connection.execute("COMMIT"), LOCAL, deadline)
         except sqlite3.Error as error:
             # Whether it is on disk nobody can tell, so running it again could do it twice.
             if is_worth_a_retry(error):

@@ -1,4 +1,4 @@
-"""The schema: numbered migrations, applied under one write transaction, whoever comes first."""
+"""The schema: numbered migrations, applied in one write transaction, whoever comes first."""
 
 import functools
 import sqlite3
@@ -9,6 +9,13 @@ from queuelog_core.errors import StoreUnavailable
 APPLICATION_ID = 0x514C4F47
 _FOLDER = Path(__file__).parent / "migrations"
 
+# One statement reads one state of the file, also while somebody else makes the schema.
+_FACTS = """
+SELECT (SELECT user_version FROM pragma_user_version),
+       (SELECT application_id FROM pragma_application_id),
+       (SELECT count(*) FROM sqlite_schema)
+"""
+
 
 @functools.cache
 def migrations() -> tuple[tuple[str, ...], ...]:
@@ -18,39 +25,35 @@ def migrations() -> tuple[tuple[str, ...], ...]:
     return tuple(_statements(file.read_text("utf-8")) for file in files)
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to this version of the schema; does not write when it is there already.
+def version(connection: sqlite3.Connection) -> int:
+    """The schema version of the file, 0 for a new one.
 
-    May be repeated when others hold the file. Raises StoreUnavailable for a file from a newer
-    version, or of another application.
+    Raises StoreUnavailable for a file from a newer version, or of another application.
     """
-    if _version(connection) == len(migrations()):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for steps in migrations()[_version(connection) :]:
-            for statement in steps:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id={APPLICATION_ID:d}")
-        connection.execute(f"PRAGMA user_version={len(migrations()):d}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if application != APPLICATION_ID and (version or tables):
+    number: int
+    number, application, tables = connection.execute(_FACTS).fetchone()
+    if application != APPLICATION_ID and (number or tables):
         raise StoreUnavailable("the file is another application's SQLite database")
-    if version > len(migrations()):
+    if number > len(migrations()):
         raise StoreUnavailable(
-            f"the file is of schema version {version}, this queuelog knows {len(migrations())}: "
+            f"the file is of schema version {number}, this queuelog knows {len(migrations())}: "
             "upgrade queuelog"
         )
-    return version
+    return number
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether there is nothing to migrate."""
+    return version(connection) == len(migrations())
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to this version of the schema, inside the caller's write transaction."""
+    for steps in migrations()[version(connection) :]:
+        for statement in steps:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID:d}")
+    connection.execute(f"PRAGMA user_version={len(migrations()):d}")
 
 
 def _statements(script: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from queuelog_core.stores import sqlite_schema
 from queuelog_core.stores.sqlite import SqliteStore
-from queuelog_core.stores.sqlite_schema import APPLICATION_ID, migrate, migrations
+from queuelog_core.stores.sqlite_schema import APPLICATION_ID, is_current, migrate, migrations
 from tests.support.stores import claim_one, insert
 
 
@@ -19,24 +19,41 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+def migrate_whole(connection: sqlite3.Connection) -> None:
+    """As the store does it: in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        migrate(connection)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
 def test_a_migrated_file_knows_its_version_and_its_application(
     connection: sqlite3.Connection,
 ) -> None:
-    migrate(connection)
+    migrate_whole(connection)
 
     assert connection.execute("PRAGMA user_version").fetchone() == (len(migrations()),)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
 
 
-def test_migrating_again_writes_nothing(connection: sqlite3.Connection) -> None:
-    migrate(connection)
-    changes = connection.total_changes
-    version = connection.execute("PRAGMA data_version").fetchone()
+def test_a_file_of_this_version_is_opened_without_a_write(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "queuelog.db").close()
+    before = (tmp_path / "queuelog.db").read_bytes()
 
-    migrate(connection)
+    SqliteStore(tmp_path / "queuelog.db").close()
 
-    assert connection.total_changes == changes
-    assert connection.execute("PRAGMA data_version").fetchone() == version
+    assert (tmp_path / "queuelog.db").read_bytes() == before
+
+
+def test_only_a_file_of_this_version_is_current(connection: sqlite3.Connection) -> None:
+    assert not is_current(connection)
+
+    migrate_whole(connection)
+
+    assert is_current(connection)
 
 
 def schema(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -49,9 +66,9 @@ def test_a_file_migrated_step_by_step_equals_a_fresh_one(
     everything = (*migrations(), ("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT",))
     for known in range(1, len(everything) + 1):
         monkeypatch.setattr(sqlite_schema, "migrations", lambda known=known: everything[:known])
-        migrate(connection)
+        migrate_whole(connection)
     fresh = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(fresh)
+    migrate_whole(fresh)
 
     assert schema(connection) == schema(fresh)
     fresh.close()
@@ -60,13 +77,13 @@ def test_a_file_migrated_step_by_step_equals_a_fresh_one(
 def test_a_migration_that_fails_leaves_the_file_as_it_was(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate(connection)
+    migrate_whole(connection)
     before = schema(connection)
     broken = (*migrations(), ("CREATE TABLE later (id)", "CREATE TABLE jobs (id)"))
     monkeypatch.setattr(sqlite_schema, "migrations", lambda: broken)
 
     with pytest.raises(sqlite3.OperationalError):
-        migrate(connection)
+        migrate_whole(connection)
 
     assert schema(connection) == before
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)

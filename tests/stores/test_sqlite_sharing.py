@@ -69,6 +69,5 @@ def test_connections_of_threads_that_ended_are_closed(store: SqliteStore) -> Non
         thread.start()
         thread.join()
 
-    insert(store)
-
-    assert len(store._file._connections) == 1
+    newest_and_own = 2
+    assert len(store._file._connections) <= newest_and_own

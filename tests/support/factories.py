@@ -28,6 +28,16 @@ class FakeClock:
         self.now += round(seconds * 1000)
 
 
+class FakeSeconds:
+    """A monotonic clock that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def producer(name: str = "shop", **powers: Any) -> Identity:
     return Identity(name=name, role=Role.PRODUCER, **{"priority_max": Priority.HIGH, **powers})
 

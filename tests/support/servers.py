@@ -23,6 +23,7 @@ from tests.support.http import ROOT
 
 COMMAND = Path(sys.executable).parent / "queuelog"
 START_SECONDS = 20.0
+COMMAND_SECONDS = 10.0
 STOP_SECONDS = 20.0
 _TICK_SECONDS = 0.05
 _URL = re.compile(r"serves (http://\S+?:\d+)")
@@ -57,6 +58,22 @@ class Server:
     @property
     def log(self) -> str:
         return (self.folder / f"log-{self.process.pid}").read_text("utf-8")
+
+    def wait_until_ready(self) -> "Server":
+        """Read the address from what the server prints, then ask until it answers."""
+        eventually(self._answers, "the server answers", START_SECONDS)
+        return self
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, f"it ended: {self.out}{self.log}"
+        found = _URL.search(self.out)
+        if found is None:
+            return False
+        self.url = found.group(1)
+        try:
+            return self.call("GET", "/health").status == 200
+        except OSError:
+            return False
 
     def call(self, method: str, path: str, key: str = "", body: Any = None) -> Answer:
         return call(self.url, method, path, key, body)
@@ -124,28 +141,42 @@ def queuelog(folder: Path, *arguments: str, **settings: str) -> "subprocess.Comp
         env=environment(**settings),
         capture_output=True,
         text=True,
-        timeout=START_SECONDS,
+        timeout=COMMAND_SECONDS,
         check=False,
     )
 
 
 @contextmanager
-def serving(folder: Path, *options: str, port: int = 0, **settings: str) -> Iterator[Server]:
-    """`queuelog serve` on loopback, ready to answer; whatever happens, it has ended afterwards."""
-    command = [str(COMMAND), "serve", "--host", "127.0.0.1", "--port", str(port), *options]
+def serving(folder: Path, *options: str, **settings: str) -> Iterator[Server]:
+    """`queuelog serve` on loopback, ready to answer; when the block is left, it has ended."""
+    with starting(folder, *options, **settings) as server:
+        yield server.wait_until_ready()
+
+
+@contextmanager
+def starting(folder: Path, *options: str, **settings: str) -> Iterator[Server]:
+    """`queuelog serve` on a free port, right after its process was made."""
+    command = [str(COMMAND), "serve", "--host", "127.0.0.1", "--port", "0", *options]
     with running(command, folder, environment(**settings)) as server:
-        wait_until_ready(server)
         yield server
 
 
 @contextmanager
-def running(command: list[str], folder: Path, env: Mapping[str, str]) -> Iterator[Server]:
-    """A process in a group of its own with its output in files, ended when the block is left."""
+def running(
+    command: list[str], folder: Path, env: Mapping[str, str], stdout: int | None = None
+) -> Iterator[Server]:
+    """A process in a group of its own, ended when the block is left; its output goes to files,
+    or to `stdout`."""
     folder.mkdir(parents=True, exist_ok=True)
     out, log = folder / "out.new", folder / "log.new"
-    with out.open("wb") as stdout, log.open("wb") as stderr:
+    with out.open("wb") as out_file, log.open("wb") as log_file:
         process = subprocess.Popen(
-            command, cwd=folder, env=env, stdout=stdout, stderr=stderr, start_new_session=True
+            command,
+            cwd=folder,
+            env=env,
+            stdout=out_file if stdout is None else stdout,
+            stderr=log_file,
+            start_new_session=True,
         )
     out.rename(folder / f"out-{process.pid}")
     log.rename(folder / f"log-{process.pid}")
@@ -153,23 +184,6 @@ def running(command: list[str], folder: Path, env: Mapping[str, str]) -> Iterato
         yield Server(folder, process)
     finally:
         _end(process)
-
-
-def wait_until_ready(server: Server) -> None:
-    """Read the address from what the server prints, then ask until it answers."""
-
-    def ready() -> bool:
-        assert server.process.poll() is None, f"it ended: {server.out}{server.log}"
-        found = _URL.search(server.out)
-        if found is None:
-            return False
-        server.url = found.group(1)
-        try:
-            return server.call("GET", "/health").status == 200
-        except OSError:
-            return False
-
-    eventually(ready, "the server answers", START_SECONDS)
 
 
 def eventually(look: Callable[[], _T], what: str, seconds: float = 15.0) -> _T:

@@ -1,0 +1,112 @@
+"""Single steps on a connection, of which the SQLite store composes its transactions."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from queuelog_core.job import Job, Priority, Status
+from queuelog_core.stores import Transition
+from queuelog_core.stores import sqlite_rows as sql
+from queuelog_core.transitions import HISTORY_MAX
+
+PRIORITIES_DOWN = sorted(Priority, reverse=True)
+
+
+def purge(connection: sqlite3.Connection, before: int, most: int) -> int:
+    """Delete the jobs that finished first; how many."""
+    return connection.execute(sql.PURGE, (before, most)).rowcount
+
+
+def get(connection: sqlite3.Connection, job_id: int) -> Job | None:
+    """The whole job."""
+    row = connection.execute(sql.GET_JOB, (job_id,)).fetchone()
+    return None if row is None else sql.read_job(row)
+
+
+def get_due(connection: sqlite3.Connection, job_id: int, now: int) -> Job | None:
+    """The job if it may be claimed now."""
+    job = get(connection, job_id)
+    return job if job and job.status is Status.PENDING and job.run_at <= now else None
+
+
+def find(connection: sqlite3.Connection, job: Job) -> Job | None:
+    """The job that this producer made with this key before."""
+    if job.idempotency_key is None:
+        return None
+    row = connection.execute(sql.FIND_KEY, (job.producer_id, job.idempotency_key)).fetchone()
+    return None if row is None else get(connection, row[0])
+
+
+def insert(connection: sqlite3.Connection, job: Job) -> tuple[Job, bool]:
+    """Store a new job, or find the one that its key names and say False."""
+    cursor = connection.execute(sql.INSERT_JOB, sql.insert_values(job))
+    if cursor.rowcount == 0:
+        known = find(connection, job)
+        assert known is not None
+        return known, False
+    job_id = cursor.lastrowid
+    assert job_id is not None
+    connection.execute(sql.INSERT_PAYLOAD, (job_id, job.payload))
+    return replace(job, id=job_id), True
+
+
+def overdue(
+    connection: sqlite3.Connection, now: int, lanes: str, per_type: int, most: int
+) -> Sequence[int]:
+    """Jobs whose lease ran out, of each type the oldest ones."""
+    bounds = {"types": lanes, "now": now, "per_type": per_type, "most": most}
+    return [row[0] for row in connection.execute(sql.OVERDUE, bounds).fetchall()]
+
+
+def settle(
+    connection: sqlite3.Connection,
+    now: int,
+    lanes: str,
+    per_type: int,
+    most: int,
+    settle: Transition,
+) -> int:
+    """Settle overdue leases, `per_type` of each type and `most` in all; how many."""
+    job_ids = overdue(connection, now, lanes, per_type, most)
+    for job_id in job_ids:
+        apply(connection, job_id, settle)
+    return len(job_ids)
+
+
+def due_head(connection: sqlite3.Connection, now: int, lanes: str) -> int | None:
+    """The best due job of these lanes, from critical down."""
+    for priority in PRIORITIES_DOWN:
+        bounds = {"types": lanes, "priority": priority.value, "now": now}
+        row = connection.execute(sql.DUE_HEAD, bounds).fetchone()
+        if row is not None:
+            job_id: int = row[0]
+            return job_id
+    return None
+
+
+def all_types(connection: sqlite3.Connection) -> str:
+    """Every type that ever had a job, also one that has left the registry."""
+    return json.dumps(sorted({row[0] for row in connection.execute(sql.COUNTERS).fetchall()}))
+
+
+def apply(connection: sqlite3.Connection, job_id: int, transition: Transition) -> tuple[Job, bool]:
+    """Read, decide, write: the job as it is then, and whether it changed."""
+    before = get(connection, job_id)
+    assert before is not None
+    return write(connection, before, transition(before))
+
+
+def write(connection: sqlite3.Connection, before: Job, after: Job) -> tuple[Job, bool]:
+    """Replace one state of a job by the next; texts go to their own tables, once."""
+    if after is before:
+        return before, False
+    cursor = connection.execute(sql.UPDATE_JOB, sql.update_values(after, before.version))
+    assert cursor.rowcount == 1
+    if after.result is not None and after.result != before.result:
+        connection.execute(sql.INSERT_RESULT, (after.id, after.result))
+    if after.error_attempt is not None and after.error_attempt != before.error_attempt:
+        connection.execute(sql.INSERT_ERROR, (after.id, after.error_attempt, after.error))
+        if after.attempt > HISTORY_MAX:
+            connection.execute(sql.DELETE_OLD_ERRORS, (after.id, after.history[0].attempt))
+    return after, True
