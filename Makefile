@@ -8,7 +8,7 @@ ALL_CODE := queuelog_core functions scripts tests
 
 run: ## serve on PORT (8080) with sample keys and a worker
 	@sh scripts/setup.sh run
-	@exec .venv/bin/queuelog serve --demo --port $(PORT)
+	@exec $(PYTHON) -m queuelog_core.cli serve --demo --port $(PORT)
 
 test: ## everything that CI checks
 	@sh scripts/setup.sh test

@@ -1,4 +1,4 @@
-"""The `queuelog` command. Data goes to stdout, words to stderr.
+"""The `queuelog` command. What was asked for goes to stdout, errors and remarks to stderr.
 
 Exit codes: 0 ok, 1 failed, 2 usage.
 """
@@ -16,9 +16,9 @@ import click
 
 from queuelog_core import __version__
 from queuelog_core.clock import SystemClock, format_instant
-from queuelog_core.config import DEFAULT_KEYS, DEFAULT_STORE, Config, load_config
+from queuelog_core.config import DEFAULT_KEYS, DEFAULT_STORE, load_config
 from queuelog_core.errors import ConfigError, StoreUnavailable
-from queuelog_core.identity import KeyRecord, Role
+from queuelog_core.identity import NAME, KeyRecord, Role
 from queuelog_core.job import PRIORITIES
 from queuelog_core.key_registry import FileRegistry, open_registry
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HOME = Path(".queuelog")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])", re.ASCII)
+_LIFETIME_SECONDS_MAX = 36_500 * 86_400
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -39,7 +40,7 @@ def _one_line_errors() -> Iterator[None]:
     except StoreUnavailable as error:
         _fail(f"the store cannot be used: {error.reason}")
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}")
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 def _fail(text: str) -> None:
@@ -47,11 +48,10 @@ def _fail(text: str) -> None:
     sys.exit(1)
 
 
-def _config(demo: bool = False) -> Config:
-    config = load_config()
-    if demo or config.store == DEFAULT_STORE or config.keys == DEFAULT_KEYS:
+def _home_of(*settings: str) -> None:
+    """Make the folder that the defaults lie in, if one of them is in use."""
+    if {*settings} & {DEFAULT_STORE, DEFAULT_KEYS}:
         HOME.mkdir(mode=0o700, exist_ok=True)
-    return config
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -83,6 +83,8 @@ def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool) -> N
     from queuelog_core.serve import serve as run
 
     with _one_line_errors():
+        config = load_config()
+        _home_of(config.store, config.keys, *([DEFAULT_STORE] if demo else []))
         options = Options(
             host=host,
             port=port,
@@ -90,15 +92,21 @@ def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool) -> N
             folder=HOME,
             load_handlers=_load_handlers(handlers) if demo else None,
         )
-        run(_config(demo), options, click.echo)
+        run(config, options, _say)
+
+
+def _say(text: str) -> None:
+    # A reader of stdout that is gone must not end the server.
+    with contextlib.suppress(OSError):
+        click.echo(text)
 
 
 def _load_handlers(module: str) -> "LoadHandlers":
     sys.path.insert(0, str(Path.cwd()))
     try:
         load: LoadHandlers = importlib.import_module(module).handlers
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"--handlers {module}: {error}") from error
+    except Exception as error:
+        raise ConfigError(f"--handlers {module}: {type(error).__name__}: {error}") from error
     return load
 
 
@@ -108,7 +116,9 @@ def keys() -> None:
 
 
 def _registry() -> FileRegistry:
-    return open_registry(_config().keys, SystemClock())
+    config = load_config()
+    _home_of(config.keys)
+    return open_registry(config.keys, SystemClock())
 
 
 @keys.command()
@@ -140,7 +150,7 @@ def create(
             name,
             Role(role),
             priority_max=PRIORITIES[cap],
-            types=None if types is None else frozenset(filter(None, types.split(","))),
+            types=None if types is None else _names(types),
             expires_at=None if lifetime is None else SystemClock()() + lifetime * 1000,
         )
         _print_key(record, key, as_json)
@@ -194,11 +204,21 @@ def _cell(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value or "-")
 
 
+def _names(text: str) -> frozenset[str]:
+    names = frozenset(name.strip() for name in text.split(","))
+    if not all(NAME.fullmatch(name) for name in names):
+        raise click.BadParameter("looks like email,pdf", param_hint="--types")
+    return names
+
+
 def _seconds(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise click.BadParameter("looks like 90d, 12h or 30m", param_hint="--expires")
-    return int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
+    seconds = int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
+    if seconds > _LIFETIME_SECONDS_MAX:
+        raise click.BadParameter("is at most 36500d", param_hint="--expires")
+    return seconds
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import urllib3
 
 Job = Mapping[str, Any]
 """A job as the API answers it."""
+RETRY_AFTER_SECONDS_MAX = 20.0
 
 
 class ClientError(Exception):
@@ -44,8 +45,11 @@ class Client:
         """A job, or None and the seconds after which to ask again. Raises ClientError."""
         reply = self._post("/jobs/claim", {"types": list(types)})
         if reply.status == 204:
-            return None, float(reply.headers.get("Retry-After", "1"))
-        return json.loads(reply.data), 0.0
+            return None, _retry_after(reply)
+        try:
+            return json.loads(reply.data), 0.0
+        except ValueError as error:
+            raise Unreachable("an answer that is not JSON") from error
 
     def complete(self, job: Job, result: Any) -> None:
         """Report the work as done. Raises ClientError."""
@@ -59,14 +63,22 @@ class Client:
     def _post(self, path: str, body: Mapping[str, Any]) -> urllib3.BaseHTTPResponse:
         data = json.dumps(body, ensure_ascii=False).encode()
         try:
-            reply = self._pool.request("POST", self._url + path, body=data, headers=self._headers)
+            reply = self._pool.request(
+                "POST", self._url + path, body=data, headers=self._headers, redirect=False
+            )
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(type(error).__name__) from error
         if reply.status == 429 or reply.status >= 500:
-            raise Unreachable(str(reply.status), float(reply.headers.get("Retry-After", "1")))
-        if reply.status >= 400:
+            raise Unreachable(str(reply.status), _retry_after(reply))
+        if not 200 <= reply.status < 300:
             raise Refused(reply.status, _code(reply))
         return reply
+
+
+def _retry_after(reply: urllib3.BaseHTTPResponse) -> float:
+    """Seconds to wait; a date, which proxies may send, counts as a short while."""
+    text = reply.headers.get("Retry-After", "1")
+    return min(float(text), RETRY_AFTER_SECONDS_MAX) if text.isdecimal() else 1.0
 
 
 def _code(reply: urllib3.BaseHTTPResponse) -> str:

@@ -17,6 +17,7 @@ _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,1000}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
     re.ASCII,
 )
+_DAY = 86_400_000
 INSTANT_MAX = 253_402_300_799_999
 """The last millisecond of the year 9999: what RFC 3339 can still write."""
 
@@ -67,7 +68,7 @@ def parse_instant(text: str) -> int:
     millis = int(fraction[:3].ljust(3, "0")) + (1 if fraction[3:].strip("0") else 0)
     whole = (moment - _EPOCH) // timedelta(milliseconds=1)
     instant = whole + millis + (1000 if leap else 0)
-    if instant > INSTANT_MAX:
+    if instant > INSTANT_MAX or (leap and whole % _DAY != _DAY - 1000):
         raise ValueError("out of range")
     return instant
 

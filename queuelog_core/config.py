@@ -33,7 +33,7 @@ class Config:
 def load_config(environ: Mapping[str, str] | None = None) -> Config:
     """Read QUEUELOG_*. Raises ConfigError naming the variable that is wrong."""
     values = os.environ if environ is None else environ
-    level = values.get("QUEUELOG_LOG_LEVEL", "INFO").upper()
+    level = (values.get("QUEUELOG_LOG_LEVEL") or "INFO").upper()
     if level not in _LEVELS:
         raise ConfigError(f"QUEUELOG_LOG_LEVEL must be one of {', '.join(_LEVELS)}")
     return Config(

@@ -11,9 +11,9 @@ SERVER_ERROR_CODES = frozenset({LEASE_EXPIRED, RELEASE_LIMIT, PAYLOAD_LOST})
 
 
 class Status(StrEnum):
-    PENDING = (
-        "pending"  # enqueue, redrive, or fail, expire and release with runs left; claim ends it
-    )
+    """Each with the verbs that lead into it and what ends it."""
+
+    PENDING = "pending"  # enqueue, redrive; fail, expire, release with runs left; until a claim
     RUNNING = "running"  # claim; a report or the end of the lease ends it
     COMPLETED = "completed"  # complete; terminal
     FAILED = "failed"  # fail or expire without retries left; terminal until redriven

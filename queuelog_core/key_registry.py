@@ -93,18 +93,19 @@ class FileRegistry:
         return record, key
 
     def rotate(self, name: str) -> tuple[KeyRecord, str]:
-        """A second key with the powers of the newest live one, which stays until it is revoked."""
+        """A second key with the powers and lifetime of the newest live one, which stays valid."""
         now = self._clock()
         live = [r for r in self.records() if r.name == name and r.is_live(now)]
         if not live:
             raise ConfigError(f"{name} has no live key to rotate: create one")
         newest = live[-1]
+        lifetime = None if newest.expires_at is None else newest.expires_at - newest.created_at
         return self.create(
             name,
             newest.role,
             priority_max=newest.priority_max,
             types=newest.types,
-            expires_at=newest.expires_at,
+            expires_at=None if lifetime is None else now + lifetime,
         )
 
     def revoke(self, key_id: str) -> KeyRecord:
@@ -141,14 +142,15 @@ class FileRegistry:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[list[KeyRecord]]:
-        """The records under an exclusive lock; written back when the block ends well."""
-        lock_path = self.path.with_name(self.path.name + ".lock")
-        descriptor = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        """The records under an exclusive lock of the folder; written when the block ends well."""
+        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             records = _read(self.path)
             yield records
             _write(self.path, records)
+            os.fsync(descriptor)
+            self._look_at = float("-inf")
         finally:
             os.close(descriptor)
 
@@ -197,13 +199,11 @@ def _write(path: Path, records: list[KeyRecord]) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.flush()
+            if path.exists():
+                # Root may write it, but the user that serves has to read it.
+                os.fchown(file.fileno(), path.stat().st_uid, path.stat().st_gid)
             os.fsync(file.fileno())
         fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

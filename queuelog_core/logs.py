@@ -1,6 +1,7 @@
 """Logs: one JSON object a line on stderr, with ids, names, codes and durations, never a value.
 
-Records carry their fields as `extra={"fields": {…}}`; the message is the name of the event.
+Records carry their fields as `extra={"fields": {…}}`; the message is the name of the event. Of
+other libraries' records only the logger's name is kept: their words may hold what a client sent.
 """
 
 import json
@@ -16,7 +17,9 @@ class JsonLines(logging.Formatter):
         line: dict[str, Any] = {
             "at": format_instant(int(record.created * 1000)),
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            "event": record.getMessage()
+            if record.name.startswith("queuelog_core")
+            else record.name,
         }
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[0]:

@@ -20,8 +20,9 @@ _HALF_SECRET_CHARS_MAX = 2048
 
 def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
     """Replace every secret that a rule knows by `[redacted:<rule>]`."""
+    lowered = text.lower()
     for rule in rules:
-        if not rule.needles or any(needle in text.lower() for needle in rule.needles):
+        if not rule.needles or any(needle in lowered for needle in rule.needles):
             text = rule.pattern.sub(rule.replacement, text)
     return text
 
@@ -52,8 +53,9 @@ def _without_half_a_secret(text: str) -> str:
     A secret that is written in groups, such as a card number, needs a few characters more.
     """
     head = text[:-_SPACED_SECRET_CHARS]
-    last_word = head.rsplit(None, 1)[-1]
-    return head[: -min(len(last_word), _HALF_SECRET_CHARS_MAX)]
+    words = head.rsplit(None, 1)
+    last_word = words[-1] if words else ""
+    return head[: len(head) - min(len(last_word), _HALF_SECRET_CHARS_MAX)]
 
 
 def cut(text: str, bytes_max: int) -> str:

@@ -42,22 +42,21 @@ def _is_card(text: str) -> bool:
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-_START = r"(?<![A-Za-z0-9_])"
-_WORD = r"[A-Za-z0-9_-]"
-_ASSIGN = r"[\"'\\]{0,4}\s{0,3}(?:=>|:=|=|:|%3d|%3a)\s{0,3}[\"'\\]{0,4}"
-_VALUE = r"(?!\[redacted)[^\s\"'`,;&<>()\[\]{}\\]"
+# At the start of a word, also behind an escape such as \\n or %20 that ends in a letter or digit.
+_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
+_ASSIGN = r"[\"'\\]{0,4}\s{0,3}(?:=>|:=|=|:|%3d|%3a)\s{0,3}"
+_OPEN = r"[\"'\\]{0,4}"
+# Up to the quote that closes it, which may lie behind blanks; else a word.
+_QUOTE = r"(?P<quote>\\{0,3}[\"'])?"
+_WORD = r"(?!\[redacted)[^\s\"'`,;&<>()\[\]{}\\]"
 _STRONG = (
-    r"(?:pass(?:word|wd|phrase|code)|passwort|contrase(?:n|ñ)a|mot[ _-]de[ _-]passe|pwd|密码"
-    r"|secret(?:[_-]?(?:access)?[_-]?key)?|api[_. -]?key|credentials?"
+    r"(?:pass(?:word|wd|phrase|code)|(?<![a-z])pass(?![a-z])|passwort|contrase(?:n|ñ)a|pwd|密码"
+    r"|mot[ _-]de[ _-]passe|secret(?:[_-]?(?:access)?[_-]?key)?|api[_. -]?key|credentials?"
     r"|(?:access|account|private|signing|encryption|master|shared|storage|auth|license)[_-]?key"
     r"|(?:access|refresh|id|auth|bearer|session|csrf|xsrf|api|oauth|private|secret|client|sas|bot)"
     r"[_-]?token|session[_-]?id|jsessionid|phpsessid|webhook[_-]?url)"
 )
 _WEAK = r"(?:token|auth|sid|sig(?:nature)?|nonce|otp|pin|salt|key)"
-
-
-def _prefixed(name: str, start: str, rest: str, example: str) -> Rule:
-    return Rule(name, _START + start + rest, example, (start.lower().replace("\\", ""),))
 
 
 RULES: tuple[Rule, ...] = (
@@ -76,7 +75,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "authorization",
-        r"(?P<keep>authorization" + _ASSIGN + r"(?:[A-Za-z-]{3,20}\s{1,3})?)(?!\[redacted)"
+        r"(?P<keep>authorization" + _ASSIGN + _OPEN + r"(?:[A-Za-z-]{3,20}\s{1,3})?)(?!\[redacted)"
         r"[^\s\"']{4,}",
         "Authorization: Digest 8f14e45fceea167a",
         ("authorization",),
@@ -103,7 +102,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "jwt",
-        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
+        # A dash starts no word here: every one in a long token would be another start.
+        r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
+        r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVPmB92K27u",
         ("eyj",),
     ),
@@ -115,7 +116,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "aws-access-key",
-        r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}(?![A-Za-z0-9])",
+        _START + r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}(?![A-Za-z0-9])",
         "AKIAIOSFODNN7EXAMPLE",
         ("akia", "asia", "abia", "acca", "aroa", "aida"),
     ),
@@ -166,7 +167,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "twilio",
-        r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])",
+        _START + r"SK[0-9a-f]{32}(?![A-Za-z0-9])",
         "SK0123456789abcdef0123456789abcdef",
         ("sk",),
     ),
@@ -227,17 +228,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "assignment",
-        r"(?P<keep>" + _STRONG + r"(?:[_-]?[0-9]{1,2})?" + _ASSIGN + r")" + _VALUE + r"{3,}",
+        r"(?P<keep>" + _STRONG + r"(?:[_-]?[0-9]{1,2})?" + _ASSIGN + _QUOTE + r")"
+        r"(?(quote)(?!\[redacted)(?:(?!(?P=quote))[^\r\n])+|" + _WORD + r"{3,})",
         "password=hunter2",
     ),
     Rule(
         "weak-assignment",
-        r"(?P<keep>(?<![A-Za-z0-9])"
-        + _WEAK
-        + _ASSIGN
-        + r")(?=[^\s\"',;&]{0,64}[0-9])"
-        + _VALUE
-        + r"{8,}",
+        r"(?P<keep>(?<![A-Za-z0-9])" + _WEAK + _ASSIGN + _OPEN + r")"
+        r"(?=[^\s\"',;&]{0,64}[0-9])" + _WORD + r"{8,}",
         "token=8f14e45fceea167a",
     ),
     Rule(

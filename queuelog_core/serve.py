@@ -2,6 +2,7 @@
 
 import errno
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ BODY_BYTES_MAX = 10 * 1024 * 1024
 GRACE_SECONDS = 30.0
 DEMO_POLL_SECONDS = 1.0
 _TICK_SECONDS = 0.02
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - it is recognised, not bound
 
 LoadHandlers = Callable[[Path], Mapping[str, Handler]]
@@ -61,6 +63,7 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     """
     set_up_logging(config.log_level)
     queue = open_queue(config)
+    queue.store.check_writable()
     registry = open_registry(config.keys, queue.clock)
     server = _listen(queue, registry, options)
     url = _url(options.host, server.effective_port)
@@ -75,7 +78,8 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     else:
         keys = sample_keys(registry, options.folder / "demo.env", url)
         leave_polling_out_of_the_log(registry.identify(keys[RUNNER]))
-        handlers = options.load_handlers(options.folder)
+        found = options.load_handlers(options.folder)
+        handlers = {name: found[name] for name in found if name in queue.job_types}
         worker = Worker(Client(url, keys[RUNNER]), handlers, poll_seconds_max=DEMO_POLL_SECONDS)
         background.append(_thread("worker", worker.run))
         say(banner(url, keys, options.folder))
@@ -93,10 +97,12 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
 
 def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
     try:
+        # One socket, whatever a name stands for: waitress' server for several has no address.
+        found = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
         return create_server(
             create_app(queue, identify_by_key(registry)),
-            host=options.host,
-            port=options.port,
+            sockets=[socket.create_server(address[:2], family=family)],
             threads=THREADS,
             connection_limit=CONNECTIONS_MAX,
             max_request_body_size=BODY_BYTES_MAX,
@@ -130,11 +136,12 @@ def _is_busy(server: Any) -> bool:
 def _stop_on_signals() -> threading.Event:
     stop = threading.Event()
 
-    def ask(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_DFL)
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOPPING:
         signal.signal(number, ask)
     return stop
 

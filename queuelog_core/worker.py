@@ -43,14 +43,21 @@ class Worker:
         """Work until `stop`; a running job is finished and reported first."""
         while not self._stop.is_set():
             try:
-                job, wait = self._client.claim(list(self._handlers))
-            except Unreachable as error:
-                self._pause(error.retry_after_seconds)
-                continue
-            except Refused as error:
-                _log.error("claim-refused", extra={"fields": {"code": error.code}})
+                self._round()
+            except Exception as error:
+                # Whatever it was, one round must not end the loop.
+                _log.error("round-failed", extra={"fields": {"cause": type(error).__name__}})
                 self._pause(self._poll_seconds_max)
-                continue
+
+    def _round(self) -> None:
+        try:
+            job, wait = self._client.claim(list(self._handlers))
+        except Unreachable as error:
+            self._pause(error.retry_after_seconds)
+        except Refused as error:
+            _log.error("claim-refused", extra={"fields": {"code": error.code}})
+            self._pause(self._poll_seconds_max)
+        else:
             if job is None:
                 self._pause(wait)
             else:
@@ -68,7 +75,7 @@ class Worker:
         try:
             result = self._handlers[job["type"]](job)
             json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fail(job, error_text(error), error_code(error))
             return
         refused = _report(lambda: self._client.complete(job, result))
@@ -102,14 +109,14 @@ def _report(send: Callable[[], None]) -> Refused | None:
             time.sleep(error.retry_after_seconds)
 
 
-def error_code(error: Exception) -> str:
+def error_code(error: BaseException) -> str:
     """A slug for an exception: FileNotFoundError is file_not_found_error."""
     words = _CAPITAL.sub("_", type(error).__name__).lower()
     code = _NOT_IN_CODES.sub("_", words)[:64]
     return f"raised_{code}" if code in SERVER_ERROR_CODES else code
 
 
-def error_text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
     """Name and words of an exception, whatever is wrong with the words."""
     try:
         words = str(error)

@@ -30,12 +30,15 @@ fi
 
 set -- -r requirements.txt
 [ "$purpose" = run ] || set -- "$@" -r requirements-dev.txt
-wanted=$(cat requirements*.txt constraints.txt pyproject.toml | cksum | tr ' ' -)
-stamp=.venv/installed-$purpose
-[ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || exit 0
+# The place counts too: an environment that was moved points to where it came from.
+wanted=$({ pwd; cat requirements*.txt constraints.txt pyproject.toml; } | cksum | tr ' ' -)
+for done in "$purpose" test; do
+    [ "$(cat ".venv/installed-$done" 2>/dev/null)" != "$wanted" ] || exit 0
+done
 
 echo "queuelog: installing into .venv" >&2
-[ -x .venv/bin/python ] || "$python" -m venv .venv
+# One that was interrupted while it was made has no pip.
+.venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
-echo "$wanted" >"$stamp"
+echo "$wanted" >".venv/installed-$purpose"

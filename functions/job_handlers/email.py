@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+HEADER_CHARS_MAX = 998
 
 
 def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -16,7 +18,7 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     message = EmailMessage(policy=SMTP)
     message["Message-ID"] = f"<job-{job['id']}@queuelog.invalid>"
     message["From"] = _one_line(payload.get("from", "queuelog@queuelog.invalid"))
-    message["To"] = _one_line(payload["to"])
+    message["To"] = _one_line(payload["to"] or _refuse("there is no address"))
     message["Subject"] = _one_line(payload.get("subject", ""))
     message.set_content(str(payload.get("body", "")))
     folder.mkdir(parents=True, exist_ok=True)
@@ -29,4 +31,9 @@ def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def _one_line(value: object) -> str:
     """A line break would start another header, also one that an encoded word hides (`=?…?=`)."""
-    return " ".join(str(value).replace("=?", "= ?").split())
+    line = " ".join(str(value).replace("=?", "= ?").split())
+    return line if len(line) <= HEADER_CHARS_MAX else _refuse("a header is too long")
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ValueError(reason)

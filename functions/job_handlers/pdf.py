@@ -45,5 +45,20 @@ def _in_font(value: object) -> str:
 def _wrapped(text: str, width: float) -> Iterator[str]:
     from reportlab.lib.utils import simpleSplit
 
+    room = width - 2 * MARGIN
     for paragraph in text.split("\n"):
-        yield from simpleSplit(paragraph, FONT, SIZE, width - 2 * MARGIN) or [""]
+        for line in simpleSplit(paragraph, FONT, SIZE, room) or [""]:
+            yield from _broken(line, room)
+
+
+def _broken(line: str, room: float) -> Iterator[str]:
+    """A word that is wider than the page goes on in the next line."""
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
+    while stringWidth(line, FONT, SIZE) > room:
+        fitting = max(1, int(len(line) * room / stringWidth(line, FONT, SIZE)))
+        while fitting > 1 and stringWidth(line[:fitting], FONT, SIZE) > room:
+            fitting -= 1
+        yield line[:fitting]
+        line = line[fitting:]
+    yield line

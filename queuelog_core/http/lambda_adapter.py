@@ -19,7 +19,13 @@ from flask import Flask
 from queuelog_core.bootstrap import open_queue
 from queuelog_core.config import load_config
 from queuelog_core.documents import compact
-from queuelog_core.errors import InvalidJson, QueuelogError, Unauthorized
+from queuelog_core.errors import (
+    ConfigError,
+    InvalidJson,
+    QueuelogError,
+    StoreUnavailable,
+    Unauthorized,
+)
 from queuelog_core.http.app import PROBLEM, create_app, problem_document, request_id_from
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Identity
@@ -50,9 +56,14 @@ def handle(open_app: Callable[[], Flask], event: Event, context: Any) -> dict[st
         reply: dict[str, Any] = serverless_wsgi.handle_request(open_app(), request, context)
         return _with_cookies(reply)
     except QueuelogError as error:
+        if isinstance(error, StoreUnavailable):
+            fields = {"code": error.code, "cause": error.reason}
+            _log.error("store-error", extra={"fields": fields})
         return _refusal(event, error)
     except Exception as error:
-        _log.error("unexpected-error", extra={"fields": {"cause": type(error).__name__}})
+        # A wrong setting names its variable; other texts might hold values of the request.
+        cause = str(error) if isinstance(error, ConfigError) else type(error).__name__
+        _log.error("unexpected-error", extra={"fields": {"cause": cause}})
         return _refusal(event, QueuelogError("The function failed; its log says where."))
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, NoReturn
 
 from queuelog_core.documents import compact
@@ -15,7 +16,11 @@ from queuelog_core.errors import InvalidJson, invalid
 
 DEPTH_MAX = 64
 # A string that is never closed reaches to the end: a search inside it would be quadratic.
-_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_NOT_BRACKETS = re.compile(r"[^\[\]{}]+")
+_TOKENS = re.compile(_STRINGS.pattern + r"|[\[\]{}]", re.DOTALL)
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_JUDGED_BRACKETS_MAX = 65_536
 
 
 def parse_json(body: bytes) -> Any:
@@ -24,11 +29,8 @@ def parse_json(body: bytes) -> Any:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidJson("The body is not UTF-8.") from error
-    if _is_deep(text):
-        # The interpreter's own limit moves with its version, so deep text never meets the parser.
-        for piece in _pieces(text):
-            _decode(piece, _any_digits)
-        raise invalid("", "too-deep", f"Nested deeper than {DEPTH_MAX} levels.")
+    if text.count("[") + text.count("{") > DEPTH_MAX:
+        _refuse_depth(text)
     return _decode(text, _strict)
 
 
@@ -48,6 +50,49 @@ def _decode(text: str, decoder: json.JSONDecoder) -> Any:
         raise invalid("", "out-of-range", "An integer has more than 4,300 digits.") from None
 
 
+def _refuse_depth(text: str) -> None:
+    """Raise for a text deeper than allowed: InvalidJson if it is not JSON, else ValidationFailed.
+
+    It never meets the parser as a whole, whose own limit moves with its version. Of more brackets
+    than any payload may hold only their balance is judged, which costs next to nothing.
+    """
+    brackets = _NOT_BRACKETS.sub("", _STRINGS.sub("", text))
+    depths = list(accumulate(map(_STEP.__getitem__, brackets)))
+    if max(depths, default=0) <= DEPTH_MAX:
+        return
+    if min(depths) < 0 or depths[-1] != 0:
+        raise InvalidJson("A bracket is never closed, or never opened.")
+    if len(brackets) <= _JUDGED_BRACKETS_MAX:
+        for piece in _pieces(text):
+            _decode(piece, _any_digits)
+    raise invalid("", "too-deep", f"Nested deeper than {DEPTH_MAX} levels.")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a deep text into pieces that are shallow, and all JSON just when the whole is.
+
+    What lies deeper than a piece may be is replaced by 0 in it and becomes a piece of its own.
+    """
+    stack: list[list[str]] = [[]]
+    depths = [0]
+    end = 0
+    for token in _TOKENS.finditer(text):
+        stack[-1].append(text[end : token.start()])
+        end = token.end()
+        step = _STEP.get(token.group(), 0)
+        if step == 1 and depths[-1] == DEPTH_MAX:
+            stack[-1].append("0")
+            stack.append([])
+            depths.append(0)
+        stack[-1].append(token.group())
+        depths[-1] += step
+        if step == -1 and depths[-1] == 0 and len(stack) > 1:
+            depths.pop()
+            yield "".join(stack.pop())
+    yield from ("".join(part) for part in stack[1:])
+    yield "".join([*stack[0], text[end:]])
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
@@ -64,48 +109,6 @@ def _finite(digits: str) -> float:
 
 def _no_constant(_: str) -> NoReturn:
     raise InvalidJson("NaN and Infinity are not JSON.")
-
-
-def _is_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") <= DEPTH_MAX:
-        return False
-    depth = 0
-    for token in _TOKENS.finditer(text):
-        if token.group() in "[{":
-            depth += 1
-            if depth > DEPTH_MAX:
-                return True
-        elif token.group() in "]}":
-            depth -= 1
-    return False
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a deep text into pieces that are shallow, and all JSON just when the whole is.
-
-    What lies deeper than a piece may be is replaced by 0 in it and becomes a piece of its own.
-    """
-    stack: list[list[str]] = [[]]
-    depths = [0]
-    end = 0
-    for token in _TOKENS.finditer(text):
-        stack[-1].append(text[end : token.start()])
-        end = token.end()
-        if token.group() in "[{":
-            if depths[-1] == DEPTH_MAX:
-                stack[-1].append("0")
-                stack.append([])
-                depths.append(0)
-            depths[-1] += 1
-        stack[-1].append(token.group())
-        if token.group() in "]}":
-            depths[-1] -= 1
-            if depths[-1] == 0 and len(stack) > 1:
-                depths.pop()
-                yield "".join(stack.pop())
-    if len(stack) > 1:
-        raise InvalidJson("A bracket is never closed.")
-    yield "".join([*stack[0], text[end:]])
 
 
 _strict = json.JSONDecoder(
