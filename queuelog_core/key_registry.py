@@ -143,7 +143,12 @@ class FileRegistry:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[list[KeyRecord]]:
         """The records under an exclusive lock of the folder; written when the block ends well."""
-        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path}: its folder cannot be used: {error.strerror}"
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             records = _read(self.path)

@@ -38,7 +38,7 @@ done
 
 echo "queuelog: installing into .venv" >&2
 # One that was interrupted while it was made has no pip.
-.venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
+.venv/bin/python -c 'import pip' 2>/dev/null || "$python" -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 echo "$wanted" >".venv/installed-$purpose"

@@ -35,6 +35,7 @@ from queuelog_core.http.strict_json import parse_json
 from queuelog_core.identity import Identity
 from queuelog_core.probe import Probe
 from queuelog_core.queue import Queue
+from queuelog_core.redact import scrub
 
 REQUEST_BYTES_MAX = 1024 * 1024
 PROBLEM = "application/problem+json"
@@ -123,7 +124,7 @@ def _read(asked: Request) -> bytes:
         raise UnsupportedMediaType("A body with a Content-Encoding is not read.")
     if not is_empty:
         charset = asked.mimetype_params.get("charset", "utf-8").lower()
-        if asked.mimetype != "application/json" or charset not in ("utf-8", "utf8"):
+        if asked.mimetype != "application/json" or charset != "utf-8":
             raise UnsupportedMediaType("Send Content-Type: application/json, in UTF-8.")
     body = asked.get_data(cache=False)
     if len(body) > REQUEST_BYTES_MAX:
@@ -151,8 +152,9 @@ def _begin() -> None:
 
 
 def request_id_from(given: str) -> str:
-    """The caller's id when it is well formed, else a new one."""
-    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+    """The caller's id when it is well formed and no secret, for it is logged; else a new one."""
+    usable = _REQUEST_ID.fullmatch(given) and scrub(given) == given
+    return given if usable else secrets.token_hex(8)
 
 
 def _end(response: Response) -> Response:

@@ -5,6 +5,7 @@ from typing import Any
 
 from queuelog_core import __version__
 from queuelog_core.http.openapi_examples import EXAMPLES
+from queuelog_core.http.openapi_notes import NOTES
 from queuelog_core.http.openapi_parts import HEADERS, PARAMETERS, PROBLEMS, REPLIES, SCHEMAS
 from queuelog_core.http.routes import ROUTES, Route
 from queuelog_core.http.schema import fields_of, object_schema
@@ -21,7 +22,7 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "queuelog",
             "version": __version__,
-            "description": "A background job queue over HTTP. Every verb may be repeated safely.",
+            "description": NOTES["all"],
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
@@ -65,9 +66,10 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.name == "health":
         operation["responses"]["503"] = _success(route, 503)
+    operation["description"] = NOTES.get(route.name, "")
     if route.roles:
         names = ", ".join(sorted(role.value for role in route.roles))
-        operation["description"] = f"Roles: {names}."
+        operation["description"] = f"Roles: {names}. {NOTES.get(route.name, '')}".strip()
     parameters = [*PARAMETERS["all"], *_path(route), *_query(route)]
     operation["parameters"] = parameters + PARAMETERS.get(route.name, [])
     if route.body is not None:
@@ -86,7 +88,7 @@ def _query(route: Route) -> list[dict[str, Any]]:
     if route.query is None:
         return []
     return [
-        {"name": field.name, "in": "query", "required": False, "schema": field.rule.schema()}
+        {"name": field.name, "in": "query", "required": False, "schema": field.schema()}
         for field in fields_of(route.query)
     ]
 

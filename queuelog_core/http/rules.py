@@ -168,7 +168,8 @@ class Json:
         return Document(value, text)
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": True} if self.object_only else {}
+        size = {"description": f"At most {self.bytes_max} bytes of compact UTF-8 JSON."}
+        return {"type": "object", "additionalProperties": True} | size if self.object_only else size
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,20 @@ _T = TypeVar("_T")
 class Field:
     name: str
     rule: Rule
-    required: bool
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is dataclasses.MISSING
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the field as a query parameter takes it."""
+        schema = self.rule.schema()
+        if self.default in (None, dataclasses.MISSING):
+            return schema
+        labels = getattr(self.rule, "values", {})
+        shown = {value: label for label, value in labels.items()}.get(self.default, self.default)
+        return schema | {"default": shown}
 
 
 @functools.cache
@@ -33,7 +46,7 @@ def fields_of(shape: type[Any]) -> tuple[Field, ...]:
     """The fields of a body or query, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
-        Field(field.name, hints[field.name].__metadata__[0], field.default is dataclasses.MISSING)
+        Field(field.name, hints[field.name].__metadata__[0], field.default)
         for field in dataclasses.fields(shape)
     )
 
@@ -63,7 +76,7 @@ def object_schema(shape: type) -> dict[str, Any]:
     """JSON Schema of a body."""
     properties = {}
     for field in fields_of(shape):
-        schema = field.rule.schema()
+        schema = field.schema()
         if not field.required and "type" in schema:
             kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
             schema = schema | {"type": [*kinds, "null"]}
