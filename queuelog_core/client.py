@@ -41,6 +41,10 @@ class Client:
         timeout = urllib3.Timeout(total=timeout_seconds)
         self._pool = urllib3.PoolManager(timeout=timeout, retries=False)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
     def claim(self, types: Sequence[str]) -> tuple[Job | None, float]:
         """A job, or None and the seconds after which to ask again. Raises ClientError."""
         reply = self._post("/jobs/claim", {"types": list(types)})

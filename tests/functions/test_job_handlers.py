@@ -175,6 +175,13 @@ def test_a_pdf_is_made_from_any_values(
     assert [line for line in lines if line.strip()] == shown
 
 
+def test_a_pdf_breaks_a_word_that_is_wider_than_its_page(tmp_path: Path) -> None:
+    lines = pdf_lines(tmp_path, title="Long", text="x" * 500)
+
+    assert max(len(line) for line in lines) < 150
+    assert "".join(lines[1:]) == "x" * 500
+
+
 def test_a_pdf_run_twice_is_the_same_file_and_nothing_else(tmp_path: Path) -> None:
     first = Path(run(tmp_path, "pdf", {"text": "Hello"})["file"]).read_bytes()
 

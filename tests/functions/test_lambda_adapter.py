@@ -111,6 +111,26 @@ def test_a_function_that_cannot_start_still_names_the_request() -> None:
     assert json.loads(reply["body"])["request_id"] == "mine"
 
 
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        (StoreUnavailable("the disk is full"), "the disk is full"),
+        (ConfigError("QUEUELOG_STORE looks like …"), "QUEUELOG_STORE looks like …"),
+        (ValueError("a value of the request"), "ValueError"),
+    ],
+)
+def test_a_function_that_cannot_start_says_why_in_its_log(
+    caplog: pytest.LogCaptureFixture, fault: Exception, cause: str
+) -> None:
+    def open_app() -> Any:
+        raise fault
+
+    handle(open_app, http_event("GET", "/jobs", admin()), None)
+
+    (record,) = caplog.records
+    assert getattr(record, "fields")["cause"] == cause  # noqa: B009 - logging adds it
+
+
 @pytest.mark.parametrize("stage", ["$default", "dev", None])
 def test_the_location_has_no_stage_and_no_host(invoke: Invoke, stage: str | None) -> None:
     event = http_event("POST", "/jobs", producer(), EMAIL)

@@ -159,6 +159,29 @@ def test_a_file_that_vanishes_is_an_error_and_never_a_new_one(
     assert not path.exists()
 
 
+def test_a_folder_that_turns_into_a_file_is_one_clear_error(store: SqliteStore, path: Path) -> None:
+    """Whatever the system answers to a look at the file, it is a store that cannot be used."""
+    insert(store)
+    path.parent.rename(path.parent.with_name("elsewhere"))
+    path.parent.write_text("")
+
+    with pytest.raises(StoreUnavailable):
+        insert(store)
+
+    path.parent.unlink()
+    path.parent.with_name("elsewhere").rename(path.parent)
+    assert insert(store).id == 2
+
+
+def test_a_new_file_is_for_its_owner_alone(store: SqliteStore, path: Path) -> None:
+    insert(store)
+
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+
+    assert modes == dict.fromkeys(modes, 0o600)
+    assert len(modes) == 3
+
+
 def test_a_file_that_was_replaced_is_an_error(store: SqliteStore, path: Path) -> None:
     insert(store)
     copy = path.with_suffix(".copy")
@@ -184,6 +207,7 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
         "postgres:///a",
         "sqlite:///a?mode=ro",
         "sqlite:///a?volume=floppy",
+        "sqlite:///a#b.db",
     ],
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from queuelog_core.stores import sqlite_schema
 from queuelog_core.stores.sqlite import SqliteStore
-from queuelog_core.stores.sqlite_schema import APPLICATION_ID, is_current, migrate, migrations
+from queuelog_core.stores.sqlite_schema import (
+    APPLICATION_ID,
+    is_current,
+    migrate,
+    migrations,
+    version,
+)
 from tests.support.stores import claim_one, insert
 
 
@@ -46,6 +52,17 @@ def test_a_file_of_this_version_is_opened_without_a_write(tmp_path: Path) -> Non
     SqliteStore(tmp_path / "queuelog.db").close()
 
     assert (tmp_path / "queuelog.db").read_bytes() == before
+
+
+def test_what_a_file_is_is_read_in_one_statement(connection: sqlite3.Connection) -> None:
+    """In several, a half-made schema of a start beside this one looks like a foreign file."""
+    sent: list[str] = []
+    connection.set_trace_callback(sent.append)
+
+    assert version(connection) == 0
+
+    connection.set_trace_callback(None)
+    assert len([text for text in sent if not text.startswith("--")]) == 1
 
 
 def test_only_a_file_of_this_version_is_current(connection: sqlite3.Connection) -> None:

@@ -67,6 +67,17 @@ def test_a_late_completion_and_refused_late_reports_are_counted(store: Store) ->
     assert store.stats(NOON, ["pdf"]).late_reports == 0
 
 
+def test_a_report_of_an_attempt_that_was_never_given_is_no_late_one(store: Store) -> None:
+    insert(store)
+    job = claim_one(store)
+    made_up = report(Verb.COMPLETE, attempt=99)
+
+    with pytest.raises(LeaseLost):
+        store.update(job.id, lambda job: transitions.complete(job, NOON, made_up, None))
+
+    assert store.stats(NOON, None).late_reports == 0
+
+
 def test_a_report_in_time_is_no_late_one(store: Store) -> None:
     insert(store)
 

@@ -15,6 +15,13 @@ def test_settle_overdue_settles_leases_of_types_that_nobody_polls(store: Store) 
     assert store.settle_overdue(NOON + LEASE, 10, settle(NOON + LEASE)) == 0
 
 
+def test_settle_overdue_settles_all_up_to_its_limit_in_several_transactions(store: Store) -> None:
+    store.insert_many([pending_job() for _ in range(250)])
+    claim(store, limit=250)
+
+    assert store.settle_overdue(NOON + LEASE, 1000, settle(NOON + LEASE)) == 250
+
+
 def test_settle_overdue_keeps_to_its_limit(store: Store) -> None:
     store.insert_many([pending_job() for _ in range(5)])
     claim(store, limit=5)

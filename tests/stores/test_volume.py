@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from queuelog_core.errors import StoreUnavailable
+from queuelog_core.stores import open_store
 from queuelog_core.stores import volume as volumes
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.volume import NETWORK, find_mount, hot_journal, is_network
@@ -87,6 +88,25 @@ def test_a_dead_writers_journal_is_rolled_back_by_the_next_access(
     assert [job and job.payload for job in jobs] == [payload] * 4
     assert not hot_journal(path)
     store.close()
+
+
+def test_a_link_to_the_file_does_not_hide_a_dead_writers_journal(tmp_path: Path) -> None:
+    """SQLite names the journal after the file, so the guard must look there too."""
+    real = tmp_path / "real.db"
+    link = tmp_path / "link.db"
+    link.symlink_to(real)
+    store = open_store(f"sqlite:///{link}?volume=network")
+    payload = '{"a":"' + "a" * 60_000 + '"}'
+    for _ in range(4):
+        insert(store, payload=payload)
+    store.close()
+    crash_a_writer(real)
+
+    job = open_store(f"sqlite:///{link}?volume=network").get(1)
+
+    assert job is not None
+    assert job.payload == payload
+    assert not hot_journal(real)
 
 
 class Pause:

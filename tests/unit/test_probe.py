@@ -50,6 +50,15 @@ def test_a_store_that_takes_no_writes_is_not_healthy(
     assert probe.health() == Health(is_writable=False, age_seconds=0)
 
 
+def test_why_a_store_takes_no_writes_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def refuse() -> None:
+        raise StoreUnavailable("the disk is full")
+
+    Probe(refuse).health()
+
+    assert [record.fields["cause"] for record in caplog.records] == ["the disk is full"]  # type: ignore[attr-defined]
+
+
 def test_the_last_answer_is_given_with_its_age_for_ten_seconds(
     probe: Probe, check: Check, seconds: FakeSeconds
 ) -> None:
