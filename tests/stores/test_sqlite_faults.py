@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,7 @@ from tests.support.backlogs import thread_connection
 from tests.support.factories import NOON, pending_job
 from tests.support.stores import claim_one, insert
 
-IMPATIENT = Volume(
-    journal_mode="wal",
-    busy_seconds=0.05,
-    pause_seconds=(0.001, 0.002),
-    cache_size=-2000,
-    guarded=False,
-)
+IMPATIENT = replace(LOCAL, busy_seconds=0.05)
 
 
 @pytest.fixture

@@ -1,13 +1,17 @@
 """One store object in several threads, and across a fork."""
 
 import multiprocessing
+import sqlite3
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from queuelog_core.errors import StoreBusy
 from queuelog_core.stores.sqlite import SqliteStore
+from queuelog_core.stores.volume import LOCAL
 from tests.support.backlogs import thread_connection
 from tests.support.factories import NOON
 from tests.support.stores import claim_one, complete, insert
@@ -71,3 +75,24 @@ def test_connections_of_threads_that_ended_are_closed(store: SqliteStore) -> Non
 
     newest_and_own = 2
     assert len(store._file._connections) <= newest_and_own
+
+
+def test_threads_that_wait_too_long_for_their_turn_are_told(store: SqliteStore) -> None:
+    told: list[BaseException] = []
+    store._file._volume = replace(LOCAL, busy_seconds=0.05)
+
+    def wait_in_vain(connection: sqlite3.Connection) -> None:
+        other = threading.Thread(target=try_to_write)
+        other.start()
+        other.join()
+
+    def try_to_write() -> None:
+        try:
+            insert(store)
+        except BaseException as error:
+            told.append(error)
+
+    store._file.write(wait_in_vain)
+
+    assert [type(error) for error in told] == [StoreBusy]
+    assert insert(store).id == 1
