@@ -143,6 +143,7 @@ def key_digest(key: str) -> str | None:
     """The digest to look a key up by, or None for text that cannot be a key."""
     if not _KEY.fullmatch(key):
         return None
+    # Junk ends here, before any look-up; the checksum is no secret and proves nothing.
     stem, _, check = key.rpartition("_")
     if not hmac.compare_digest(check.encode(), _checksum(stem).encode()):
         return None

@@ -154,6 +154,7 @@ class FileRegistry:
             records = _read(self.path)
             yield records
             _write(self.path, records)
+            # The rename itself is in the folder, so the folder has to reach the disk as well.
             os.fsync(descriptor)
             self._look_at = float("-inf")
         finally:

@@ -62,6 +62,7 @@ def _run_at(new: NewJob, now: int) -> int:
         return now
     if new.run_at > now + DELAY_SECONDS_MAX * 1000:
         raise invalid("run_at", "out-of-range", "At most a year from now.")
+    # A time in the past means now: an older run_at would jump the queue.
     return max(now, new.run_at)
 
 

@@ -118,6 +118,7 @@ def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
 
 def _drain(server: Any) -> None:
     """Refuse new connections, then wait until every request taken has been answered."""
+    # Closed by the server's own thread: its loop is walking over the very same map.
     server.trigger.pull_trigger(lambda: dispatcher.close(server))
     give_up_at = monotonic_seconds() + GRACE_SECONDS
     while _is_busy(server) and monotonic_seconds() < give_up_at:

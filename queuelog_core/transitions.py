@@ -58,6 +58,7 @@ def complete(job: Job, now: int, report: Report, result: str | None) -> Job:
         return job
     at = _instant(job, now)
     entry = job.history[-1]
+    # The expiry spent a retry on work that turns out to be done.
     returned = verdict is Verdict.LATE and entry.retry_spent
     return _finish(
         job,
@@ -111,6 +112,7 @@ def heartbeat(job: Job, now: int, report: Report, extend: int, runtime_max: int)
         raise DeadlineExceeded("The job has had its longest run time; stop working on it.")
     lease_end = max(job.lease_expires_at, min(at + extend, ceiling))
     if lease_end == job.lease_expires_at:
+        # A repeat within the same millisecond, or at the ceiling, costs no write.
         return job
     return replace(job, lease_expires_at=lease_end, updated_at=at, version=job.version + 1)
 
@@ -143,6 +145,7 @@ def cancel(job: Job, now: int) -> Job:
             assert job.lease_expires_at is not None
             asked_at = job.cancel_requested_at or at
             if job.lease_expires_at <= now:
+                # Nobody is there to be asked; waiting for a claim to settle it helps no one.
                 return expire(replace(job, cancel_requested_at=asked_at), now, 0)
             if job.cancel_requested_at is not None:
                 return job
@@ -164,6 +167,7 @@ def redrive(job: Job, now: int, admin: str) -> Job:
     return _pend(
         job,
         _instant(job, now),
+        # Whoever ran it before must not complete what an admin has sent on its way again.
         replace(job.history[-1], closed=True) if job.history else None,
         now,
         retry_count=0,

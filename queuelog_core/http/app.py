@@ -52,6 +52,7 @@ def create_app(queue: Queue, identify: Identify, routes: Iterable[Route] = ROUTE
     app = Flask("queuelog", static_folder=None)
     # A body without a declared length is cut there in silence, so the last byte tells.
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES_MAX + 1
+    # Merging answers with a redirect in HTML, which is no part of the contract.
     app.url_map.merge_slashes = False
     app.url_map.converters["job_id"] = _JobId
     probe = Probe(queue.store.check_writable)
@@ -159,6 +160,7 @@ def request_id_from(given: str) -> str:
 
 def _end(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
+    # A proxy that keeps an answer would show one caller's jobs to another.
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     fields = {

@@ -26,6 +26,7 @@ def decode_cursor(cursor: str, where: Filter, reader: str) -> Position:
     position = (created_at, job_id)
     if not all(type(number) is int and abs(number) <= INTEGER_MAX for number in position):
         raise _foreign()
+    # The seal is no secret: it tells a cursor of another list from a good one, nothing more.
     if seal != _seal(position, where, reader) or encode_cursor(position, where, reader) != cursor:
         raise _foreign()
     return position

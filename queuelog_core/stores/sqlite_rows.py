@@ -43,6 +43,8 @@ UPDATE jobs SET status = ?, retry_count = ?, claimed_at = ?, worker_id = ?, upda
 WHERE id = ? AND version = ?
 """
 
+# One seek a lane; the sort is over their heads alone. CROSS JOIN keeps the planner from turning the
+# walk around and starting with the jobs.
 DUE_HEAD = """
 SELECT j.id, j.run_at FROM json_each(:types) AS lane
 CROSS JOIN jobs AS j ON j.id = (
@@ -59,6 +61,7 @@ CROSS JOIN jobs AS j ON j.id IN (
     ORDER BY lease_expires_at LIMIT :per_type)
 LIMIT :most
 """
+# The smallest run_at of each lane is its first row, due or not, so this is a seek a lane as well.
 NEXT_DUE = """
 SELECT min(at) FROM (
     SELECT (SELECT run_at FROM jobs INDEXED BY jobs_due
@@ -85,6 +88,7 @@ DELETE FROM jobs WHERE id IN (
     SELECT id FROM jobs INDEXED BY jobs_finished
     WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
 """
+# A real change of a real page: an update that changes nothing might never reach the disk.
 PROBE = "UPDATE probes SET count = count + 1 WHERE id = 1"
 
 

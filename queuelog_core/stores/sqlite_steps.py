@@ -42,6 +42,7 @@ def insert(connection: sqlite3.Connection, job: Job) -> tuple[Job, bool]:
     """Store a new job, or find the one that its key names and say False."""
     cursor = connection.execute(sql.INSERT_JOB, sql.insert_values(job))
     if cursor.rowcount == 0:
+        # Somebody was faster with the same key, between the look and the lock.
         known = find(connection, job)
         assert known is not None
         return known, False
@@ -102,6 +103,7 @@ def write(connection: sqlite3.Connection, before: Job, after: Job) -> tuple[Job,
     if after is before:
         return before, False
     cursor = connection.execute(sql.UPDATE_JOB, sql.update_values(after, before.version))
+    # Read and write share one transaction, so only a fault of ours could have changed the version.
     assert cursor.rowcount == 1
     if after.result is not None and after.result != before.result:
         connection.execute(sql.INSERT_RESULT, (after.id, after.result))
