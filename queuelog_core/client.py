@@ -80,9 +80,10 @@ class Client:
 
 
 def _retry_after(reply: urllib3.BaseHTTPResponse) -> float:
-    """Seconds to wait; a date, which proxies may send, counts as a short while."""
+    """Seconds to wait, at least one; a date, which proxies may send, counts as one."""
     text = reply.headers.get("Retry-After", "1")
-    return min(float(text), RETRY_AFTER_SECONDS_MAX) if text.isdecimal() else 1.0
+    seconds = float(text) if text.isdecimal() else 1.0
+    return min(max(seconds, 1.0), RETRY_AFTER_SECONDS_MAX)
 
 
 def _code(reply: urllib3.BaseHTTPResponse) -> str:

@@ -82,5 +82,5 @@ Numbers:
 
   curl -s {url}/stats -H 'X-API-Key: {admin}'
 
-Ctrl-C stops the server once running jobs have ended; the data stays.
+Ctrl-C stops the server; a running job has half a minute to end. The data stays.
 """

@@ -142,7 +142,10 @@ class FileRegistry:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[list[KeyRecord]]:
-        """The records under an exclusive lock of the folder; written when the block ends well."""
+        """The records under an exclusive lock of the folder; written when the block ends well.
+
+        The lock holds on one host: on a network volume make keys from one host at a time.
+        """
         try:
             descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -205,7 +208,7 @@ def _write(path: Path, records: list[KeyRecord]) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.flush()
-            if path.exists():
+            if path.exists() and os.geteuid() == 0:
                 # Root may write it, but the user that serves has to read it.
                 os.fchown(file.fileno(), path.stat().st_uid, path.stat().st_gid)
             os.fsync(file.fileno())

@@ -6,7 +6,8 @@ The rules are data, in redact_rules.py. A text is scrubbed over its first 16,384
 
 import logging
 
-from queuelog_core.redact_rules import RULES, Rule
+from queuelog_core.redact_rule import Rule
+from queuelog_core.redact_rules import RULES
 
 SCRUBBED_BYTES_MAX = 16_384
 ERROR_BYTES_MAX = 1_024

@@ -1,6 +1,8 @@
 """`queuelog serve`: the whole API on waitress, the upkeep, and on request the demo's worker."""
 
+import contextlib
 import errno
+import os
 import signal
 import socket
 import threading
@@ -24,12 +26,13 @@ from queuelog_core.demo import (
     leave_polling_out_of_the_log,
     sample_keys,
 )
-from queuelog_core.errors import ConfigError
+from queuelog_core.errors import ConfigError, StoreBusy
 from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.key_registry import FileRegistry, open_registry
 from queuelog_core.logs import set_up_logging
 from queuelog_core.queue import Queue
+from queuelog_core.stores import Store
 from queuelog_core.upkeep import keep_up
 from queuelog_core.worker import Handler, Worker
 
@@ -37,6 +40,7 @@ THREADS = 8
 CONNECTIONS_MAX = 1000
 BODY_BYTES_MAX = 10 * 1024 * 1024
 GRACE_SECONDS = 30.0
+START_TRIES = 5
 DEMO_POLL_SECONDS = 1.0
 _TICK_SECONDS = 0.02
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -63,7 +67,7 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     """
     set_up_logging(config.log_level)
     queue = open_queue(config)
-    queue.store.check_writable()
+    _refuse_a_store_without_writes(queue.store)
     registry = open_registry(config.keys, queue.clock)
     server = _listen(queue, registry, options)
     url = _url(options.host, server.effective_port)
@@ -86,13 +90,23 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     for thread in (_thread("http", server.run), *background):
         thread.start()
     stop.wait()
-    say("Stopping: running jobs and requests may finish. Press Ctrl-C again to end at once.")
+    say(f"Stopping: what runs has {GRACE_SECONDS:.0f} s to end. Press Ctrl-C again to end at once.")
     if worker is not None:
         worker.stop()
     for thread in background:
         thread.join(GRACE_SECONDS)
+    if any(thread.is_alive() for thread in background):
+        say("A job still runs and is given up: it runs again when its lease has ended.")
     _drain(server)
     queue.store.close()
+
+
+def _refuse_a_store_without_writes(store: Store) -> None:
+    """Each try waits a second; whoever holds the file longer than all of them is in the way."""
+    for _ in range(START_TRIES - 1):
+        with contextlib.suppress(StoreBusy):
+            return store.check_writable()
+    return store.check_writable()
 
 
 def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
@@ -109,11 +123,13 @@ def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
             asyncore_use_poll=True,
             ident="queuelog",
         )
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         where = f"{options.host}:{options.port}"
-        if error.errno == errno.EADDRINUSE:
+        number = getattr(error, "errno", None)
+        if number == errno.EADDRINUSE:
             raise ConfigError(f"{where} is taken: stop what uses it, or choose --port") from error
-        raise ConfigError(f"{where} cannot be served: {error.strerror}") from error
+        reason = os.strerror(number) if number and number > 0 else "no such address"
+        raise ConfigError(f"{where} cannot be served: {reason}") from error
 
 
 def _drain(server: Any) -> None:

@@ -75,7 +75,8 @@ class Worker:
         try:
             result = self._handlers[job["type"]](job)
             json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            # SystemExit and the cancellation of a loop would end the worker without a word.
             self._fail(job, error_text(error), error_code(error))
             return
         refused = _report(lambda: self._client.complete(job, result))

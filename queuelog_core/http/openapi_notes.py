@@ -15,7 +15,8 @@ NOTES = {
         "The first check that fails answers: route 404/405 (with Allow; a malformed id included), "
         "key 401/403, role 403, media type 415, size 413, JSON 400, schema 422, allowlist 422, "
         "caps 403, visibility 404 (409 on reports), replay, state 409, store 503. Errors are "
-        "problem+json; every answer carries X-Request-Id."
+        "problem+json; every answer of this application carries X-Request-Id. What is before it "
+        "(a gateway, a proxy, the server on a body over 10 MiB) answers in its own form."
     ),
     "enqueue": (
         "type must be on the allowlist. priority: medium if absent, or the key's cap if lower; "

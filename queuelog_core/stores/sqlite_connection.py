@@ -14,7 +14,6 @@ from queuelog_core.stores.sqlite_schema import version
 from queuelog_core.stores.volume import Volume
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
-_HOPELESS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
@@ -75,8 +74,9 @@ def primary_code(error: sqlite3.Error) -> int:
 
 
 def is_worth_a_retry(error: sqlite3.Error) -> bool:
-    """Whether a fresh connection may succeed: on NFS a good file can look damaged for a moment."""
-    return primary_code(error) not in _BUSY | _HOPELESS
+    """Whether a fresh connection may succeed: on NFS a good file can look damaged for a moment, and
+    a connection that was opened while the file was read-only stays so for good."""
+    return primary_code(error) not in _BUSY | {sqlite3.SQLITE_FULL}
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreUnavailable:

@@ -88,6 +88,16 @@ def test_a_full_disk_refuses_the_write_and_the_next_one_works(store: SqliteStore
     assert insert(store).id == 2
 
 
+def test_a_connection_that_is_read_only_is_replaced_by_one_that_may_write(
+    store: SqliteStore,
+) -> None:
+    """One that was opened while the file was read-only would refuse every write for good."""
+    insert(store)
+    thread_connection(store).execute("PRAGMA query_only=ON")
+
+    assert insert(store).id == 2
+
+
 @pytest.mark.parametrize(
     "ruin",
     [

@@ -79,7 +79,7 @@ def test_a_signal_lets_the_running_job_finish_and_be_reported_and_starts_no_othe
         exit_code = server.stop(number)
 
         assert exit_code == 0
-        assert "Stopping: running jobs" in server.out
+        assert "Stopping: what runs" in server.out
         assert "Traceback" not in server.log
     done = stored(tmp_path, first)
     assert (done.status, done.result) == ("completed", '{"slept":true}')

@@ -87,7 +87,12 @@ def test_reports_name_the_attempt(client: Client, script: Script) -> None:
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 @pytest.mark.parametrize(
     ("told", "seconds"),
-    [("4", 4.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0), ("9999", RETRY_AFTER_SECONDS_MAX)],
+    [
+        ("0", 1.0),
+        ("4", 4.0),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0),
+        ("9999", RETRY_AFTER_SECONDS_MAX),
+    ],
 )
 def test_an_answer_that_asks_to_come_back_is_unreachable(
     client: Client, script: Script, status: int, told: str, seconds: float

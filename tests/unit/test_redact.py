@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from queuelog_core.identity import Role, generate_key
 from queuelog_core.redact import cut, redact_code, redact_error, scrub
-from queuelog_core.redact_rules import RULES, Rule
+from queuelog_core.redact_rule import Rule
+from queuelog_core.redact_rules import RULES
 
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 print_blob = settings(print_blob=True, deadline=None)
