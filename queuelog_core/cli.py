@@ -8,7 +8,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ def _one_line_errors() -> Iterator[None]:
         _fail(str(error))
     except StoreUnavailable as error:
         _fail(f"the store cannot be used: {error.reason}")
+    except BrokenPipeError:
+        raise  # click ends quietly when the reader of stdout is gone
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
@@ -161,9 +163,10 @@ def create(
 def list_keys(as_json: bool) -> None:
     """List keys, without their secrets."""
     with _one_line_errors():
-        for record in _registry().records():
-            shown = _shown(record)
-            click.echo(json.dumps(shown) if as_json else "  ".join(map(_cell, shown.values())))
+        shown = [_shown(record) for record in _registry().records()]
+        lines = map(json.dumps, shown) if as_json else _table(shown)
+        for line in lines:
+            click.echo(line)
 
 
 @keys.command()
@@ -198,6 +201,16 @@ def _shown(record: KeyRecord) -> dict[str, Any]:
     for name in ("created_at", "expires_at", "revoked_at"):
         document[name] = None if document[name] is None else format_instant(document[name])
     return document
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Rows in columns under their names."""
+    cells = (
+        [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)] if rows else []
+    )
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _cell(value: object) -> str:

@@ -69,7 +69,8 @@ def test_a_list_shows_what_each_key_may_do_and_never_a_secret(tmp_path: Path) ->
         ("mailer", "worker", "medium", ["email", "pdf"]),
         ("root", "admin", "critical", None),
     ]
-    assert [line.split()[1] for line in shown.splitlines()] == ["shop", "mailer", "root"]
+    names = [line.split()[1] for line in shown.splitlines()]
+    assert names == ["name", "shop", "mailer", "root"]
     files = [path.read_bytes() for path in (tmp_path / ".queuelog").iterdir()]
     for secret in secrets:
         middle = secret.split("_")[2]
