@@ -1,7 +1,7 @@
 # make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
 PORT ?= 8080
 PYTHON := .venv/bin/python
-IN_PROCESS := tests/unit tests/stores tests/http tests/functions
+IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security
 ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run test check bench lint generate
@@ -13,7 +13,7 @@ run: ## serve on PORT (8080) with sample keys and a worker
 test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=95
 	$(PYTHON) -m pytest -q tests/contract tests/system
 
 check: ## the quick inner loop
