@@ -19,7 +19,7 @@ TOKENS: tuple[Rule, ...] = (
     ),
     Rule(
         "aws-access-key",
-        START + r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}(?![A-Za-z0-9])",
+        START + r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}",
         "AKIAIOSFODNN7EXAMPLE",
         ("akia", "asia", "abia", "acca", "aroa", "aida"),
     ),

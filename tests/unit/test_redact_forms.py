@@ -20,6 +20,7 @@ OWN_KEY = "ql_admin_0123456789abcdefghijABCDEFGHIJ0123456789abc_0a1B2c"
         ('passphrase: "correct horse battery staple"', "battery"),
         ("password = 'my pass phrase'", "phrase"),
         ('{\\"password\\": \\"hun ter2\\"}', "ter2"),
+        ("denied for AKIAIOSFODNN7EXAMPLEdenied for", "AKIAIOSFODNN7EXAMPLE"),
         ("DB_PASS=hunter2", "hunter2"),
         ('"pass":"hunter2"', "hunter2"),
         ('"smtp_pass": "hunter2"', "hunter2"),
