@@ -65,7 +65,12 @@ class PriorityNotAllowed(Forbidden):
 
 
 class NotFound(QueuelogError):
+    """Always in the same words: what is hidden must look like what is not there."""
+
     status, code, title = 404, "not-found", "Not found"
+
+    def __init__(self) -> None:
+        super().__init__("There is nothing here.")
 
 
 class MethodNotAllowed(QueuelogError):
@@ -130,6 +135,11 @@ class StoreUnavailable(QueuelogError):
 class StoreBusy(StoreUnavailable):
     code, title = "store-busy", "The store is busy"
     retry_after_seconds = 1
+
+
+def no_such_state() -> Conflict:
+    """The plain conflict, in the same words for a job that is not there and one that is hidden."""
+    return Conflict("The job does not exist, or is not in a state that allows this.")
 
 
 def invalid(field: str, code: str, message: str) -> ValidationFailed:

@@ -12,7 +12,13 @@ from typing import Any
 from queuelog_core import transitions
 from queuelog_core.clock import Clock
 from queuelog_core.documents import Document, short_digest
-from queuelog_core.errors import Conflict, Forbidden, IdempotencyKeyReused, NotFound, invalid
+from queuelog_core.errors import (
+    Forbidden,
+    IdempotencyKeyReused,
+    NotFound,
+    invalid,
+    no_such_state,
+)
 from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Job
 from queuelog_core.job_types import JobTypes
@@ -69,7 +75,7 @@ class Queue:
         """A job that the caller may see; any other raises the same NotFound."""
         job = self.store.get(job_id)
         if job is None or not may_see(identity, job):
-            raise NotFound("There is nothing here.")
+            raise NotFound()
         return job
 
     def list(self, identity: Identity, where: Filter, limit: int, after: Position | None) -> Page:
@@ -180,12 +186,12 @@ class Queue:
     def _report(self, identity: Identity, job_id: int, move: Callable[[Job, int], Job]) -> Reported:
         def transition(job: Job) -> Job:
             if not may_see(identity, job):
-                raise _no_such_state()
+                raise no_such_state()
             return move(job, self.clock())
 
         updated = self.store.update(job_id, transition)
         if updated is None:
-            raise _no_such_state()
+            raise no_such_state()
         job, changed = updated
         return Reported(job, not changed)
 
@@ -206,10 +212,6 @@ def may_see(identity: Identity, job: Job) -> bool:
             return identity.may_use(job.type)
         case Role.ADMIN:
             return True
-
-
-def _no_such_state() -> Conflict:
-    return Conflict("The job does not exist, or is not in a state that allows this.")
 
 
 def _report(verb: Verb, identity: Identity, attempt: int | None, body: Any) -> Report:

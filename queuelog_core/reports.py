@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
-from queuelog_core.errors import AlreadyReported, Conflict, LateReport, LeaseLost, NotOwner
+from queuelog_core.errors import AlreadyReported, LateReport, LeaseLost, NotOwner, no_such_state
 from queuelog_core.job import Job, Outcome, Status
 
 
@@ -55,4 +55,4 @@ def judge(job: Job, report: Report) -> Verdict:
         if report.verb is Verb.COMPLETE:
             return Verdict.LATE
         raise LateReport("The lease ran out before this report; stop working on it.")
-    raise Conflict("The job does not exist, or is not in a state that allows this.")
+    raise no_such_state()

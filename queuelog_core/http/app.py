@@ -149,7 +149,7 @@ def _begin() -> None:
     # Werkzeug would overlook a second slash at the start.
     escaped = "%" in request.environ.get("REQUEST_URI", "").partition("?")[0]
     if escaped or "//" in request.environ["PATH_INFO"]:
-        raise NotFound("There is nothing here.")
+        raise NotFound()
 
 
 def request_id_from(given: str) -> str:
@@ -207,7 +207,7 @@ def _http_problem(error: HTTPException) -> Response:
         return _problem(MethodNotAllowed("See the header Allow.", headers=allow))
     match error.code:
         case 404:
-            return _problem(NotFound("There is nothing here."))
+            return _problem(NotFound())
         case 413:
             return _problem(PayloadTooLarge(_TOO_LARGE))
         case 400:
