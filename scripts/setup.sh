@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well.
+# Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well, `setup.sh soak`
+# for the long ones; `setup.sh peers` prepares .venv-peers, the other queues that are measured.
 # What the machine lacks is named at once, with the command that brings it.
 set -eu
 
@@ -28,17 +29,26 @@ if [ "$purpose" = test ]; then
         lacks "node 20 or newer" "apt-get install nodejs"
 fi
 
-set -- -r requirements.txt
-[ "$purpose" = run ] || set -- "$@" -r requirements-dev.txt
+environment=.venv
+serves="$purpose"
+case $purpose in
+run) set -- -r requirements.txt && serves="run test soak" ;;
+test) set -- -r requirements.txt -r requirements-dev.txt && serves="test soak" ;;
+soak) set -- -r requirements.txt -r requirements-dev.txt -r requirements-soak.txt ;;
+peers) set -- -r requirements-peers.txt && environment=.venv-peers ;;
+*) lacks "a purpose called $purpose" "sh scripts/setup.sh run" ;;
+esac
+
 # The place counts too: an environment that was moved points to where it came from.
 wanted=$({ pwd; cat requirements*.txt constraints.txt pyproject.toml; } | cksum | tr ' ' -)
-for done in "$purpose" test; do
-    [ "$(cat ".venv/installed-$done" 2>/dev/null)" != "$wanted" ] || exit 0
+for done in $serves; do
+    [ "$(cat "$environment/installed-$done" 2>/dev/null)" != "$wanted" ] || exit 0
 done
 
-echo "queuelog: installing into .venv" >&2
+echo "queuelog: installing into $environment" >&2
 # One that was interrupted while it was made has no pip.
-.venv/bin/python -c 'import pip' 2>/dev/null || "$python" -m venv --clear .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
-echo "$wanted" >".venv/installed-$purpose"
+"$environment/bin/python" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$environment"
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
+[ "$purpose" = peers ] ||
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
+echo "$wanted" >"$environment/installed-$purpose"
