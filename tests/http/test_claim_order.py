@@ -90,6 +90,21 @@ def test_a_delayed_job_blocks_nothing_behind_it(api: Api) -> None:
     assert later == [delayed["id"]]
 
 
+def test_a_delay_longer_than_the_lease_gives_one_run_and_not_before_its_time(api: Api) -> None:
+    """B29: four workers poll every ten seconds for twice the delay."""
+    delayed = api.enqueue(delay_seconds=600)
+    runs = []
+    for waited in range(0, 1200, 10):
+        for key in ("worker", "other-worker", "worker", "admin"):
+            job = api.claim(key, lease_seconds=300)
+            if job is not None:
+                runs.append((waited, job["id"], job["attempt"]))
+                api.report("complete", job, key)
+        api.clock.advance(10)
+
+    assert runs == [(600, delayed["id"], 1)]
+
+
 def test_a_retry_without_delay_keeps_its_age(api: Api) -> None:
     first = api.enqueue()
     api.clock.advance(1)

@@ -1,60 +1,18 @@
 """Many processes on one file: each attempt to one caller, one migration, no starving."""
 
-import contextlib
-import multiprocessing
 import sqlite3
-import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
-from queuelog_core.errors import StoreBusy
 from queuelog_core.job import Status
 from queuelog_core.stores import open_store
 from queuelog_core.stores.sqlite_schema import migrations
 from tests.support.factories import pending_job
-from tests.support.stores import claim, complete, insert
-
-SPAWN = multiprocessing.get_context("spawn")
-PROCESSES = 8
-T = TypeVar("T")
-
-
-def run_all(work: Callable[..., Any], *arguments: object, processes: int = PROCESSES) -> list[Any]:
-    """What `work` returns in each of several processes that start together."""
-    barrier = SPAWN.Barrier(processes)
-    results = SPAWN.Queue()
-    running = [
-        SPAWN.Process(target=_child, args=(barrier, results, work, arguments))
-        for _ in range(processes)
-    ]
-    for process in running:
-        process.start()
-    answers = [results.get(timeout=120) for _ in running]
-    for process in running:
-        process.join()
-    failures = [answer for answer in answers if isinstance(answer, str)]
-    assert not failures, failures[0]
-    return answers
-
-
-def _child(barrier: Any, results: Any, work: Callable[..., Any], arguments: Sequence[Any]) -> None:
-    try:
-        barrier.wait()
-        results.put(work(*arguments))
-    except Exception as error:
-        results.put("".join(traceback.format_exception(error)))
-
-
-def until_free(call: Callable[[], T]) -> T:
-    """As every client does: a busy store has done nothing, so the call is made again."""
-    while True:
-        with contextlib.suppress(StoreBusy):
-            return call()
+from tests.support.processes import PROCESSES, run_all, until_free
+from tests.support.stores import claim, complete, fail, insert
 
 
 def drain(url: str) -> list[tuple[int, int]]:
@@ -130,3 +88,31 @@ def test_one_key_makes_one_job_however_many_send_it(tmp_path: Path) -> None:
         answered = [answer[number] for answer in answers]
         assert len({job_id for job_id, _ in answered}) == 1
         assert sum(created for _, created in answered) == 1
+
+
+def mixed_writes(url: str, rounds: int) -> int:
+    """Each verb reads the job before it writes, as every guarded update does."""
+    store = open_store(url)
+    for _ in range(rounds):
+        insert(store)
+        insert(store)
+        (first,) = claim(store)
+        store.get(first.id)
+        fail(store, first)
+        (second,) = claim(store)
+        complete(store, second)
+    return rounds
+
+
+def test_eight_writers_that_read_first_are_never_told_that_the_file_is_locked(
+    tmp_path: Path,
+) -> None:
+    """B53: a transaction that begins as a reader is refused at once when it wants to write."""
+    url = f"sqlite:///{tmp_path}/queuelog.db"
+    open_store(url)
+
+    rounds = sum(run_all(mixed_writes, url, 40))
+
+    statuses = open_store(url).stats(0, None).statuses["email"]
+    assert statuses[Status.COMPLETED] == rounds
+    assert statuses[Status.PENDING] + statuses.get(Status.FAILED, 0) == rounds
