@@ -91,10 +91,10 @@ class SqliteStore:
         self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
     ) -> Sequence[Job]:
         lanes = json.dumps(list(types))
-        overdue, head = self._file.read(
-            lambda c: (steps.overdue(c, now, lanes, 1, 1) != [], steps.due_head(c, now, lanes))
+        overdue, heads = self._file.read(
+            lambda c: (steps.overdue(c, now, lanes, 1, 1) != [], steps.due_heads(c, now, lanes, 1))
         )
-        if not overdue and head is None:
+        if not overdue and not heads:
             return []
 
         def settle_some(connection: sqlite3.Connection, most: int) -> int:
@@ -105,13 +105,13 @@ class SqliteStore:
             settled = 0
             if overdue:
                 settled = settle_some(connection, SETTLED_MAX)
-            elif head is not None and (seen := steps.get_due(connection, head, now)):
+            elif seen := steps.get_due(connection, heads[0], now):
                 # It was the best when this call looked, so the lanes need no second look.
                 claimed.append(steps.write(connection, seen, claim(seen))[0])
             while len(claimed) < limit:
-                best = steps.due_head(connection, now, lanes)
-                if best is not None:
-                    claimed.append(steps.apply(connection, best, claim)[0])
+                best = steps.due_heads(connection, now, lanes, limit - len(claimed))
+                claimed += [steps.apply(connection, job_id, claim)[0] for job_id in best]
+                if best:
                     continue
                 rest = SETTLED_MAX - settled if settled and not claimed else 0
                 more = settle_some(connection, rest) if rest else 0

@@ -45,13 +45,13 @@ WHERE id = ? AND version = ?
 
 # One seek a lane; the sort is over their heads alone. CROSS JOIN keeps the planner from turning the
 # walk around and starting with the jobs.
-DUE_HEAD = """
-SELECT j.id, j.run_at FROM json_each(:types) AS lane
-CROSS JOIN jobs AS j ON j.id = (
+DUE_HEADS = """
+SELECT j.id FROM json_each(:types) AS lane
+CROSS JOIN jobs AS j ON j.id IN (
     SELECT id FROM jobs INDEXED BY jobs_due
     WHERE status = 'pending' AND type = lane.value AND priority = :priority AND run_at <= :now
-    ORDER BY run_at, id LIMIT 1)
-ORDER BY j.run_at, j.id LIMIT 1
+    ORDER BY run_at, id LIMIT :most)
+ORDER BY j.run_at, j.id LIMIT :most
 """
 OVERDUE = """
 SELECT j.id FROM json_each(:types) AS lane

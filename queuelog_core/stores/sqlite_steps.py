@@ -75,15 +75,14 @@ def settle(
     return len(job_ids)
 
 
-def due_head(connection: sqlite3.Connection, now: int, lanes: str) -> int | None:
-    """The best due job of these lanes, from critical down."""
+def due_heads(connection: sqlite3.Connection, now: int, lanes: str, most: int) -> Sequence[int]:
+    """The best due jobs of these lanes in order, from critical down; `most` of one priority."""
     for priority in PRIORITIES_DOWN:
-        bounds = {"types": lanes, "priority": priority.value, "now": now}
-        row = connection.execute(sql.DUE_HEAD, bounds).fetchone()
-        if row is not None:
-            job_id: int = row[0]
-            return job_id
-    return None
+        bounds = {"types": lanes, "priority": priority.value, "now": now, "most": most}
+        rows = connection.execute(sql.DUE_HEADS, bounds).fetchall()
+        if rows:
+            return [row[0] for row in rows]
+    return []
 
 
 def all_types(connection: sqlite3.Connection) -> str:

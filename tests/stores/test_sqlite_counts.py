@@ -68,6 +68,15 @@ def test_a_claim_that_finds_a_job_sends_what_its_lanes_ask_and_commits_once(
     assert sent == [*overdue, *head, "BEGIN", *job, "UPDATE", "COMMIT"]
 
 
+def test_a_claim_of_ten_looks_over_its_lanes_only_twice(store: SqliteStore) -> None:
+    store.insert_many([pending_job(priority=Priority.CRITICAL) for _ in range(10)])
+
+    sent = statements(store, lambda: claim(store, limit=10))
+
+    job = ["SELECT", "UPDATE"]
+    assert sent == ["SELECT", "SELECT", "BEGIN", *job, "SELECT", *job * 9, "COMMIT"]
+
+
 def test_an_empty_claim_takes_no_lock(store: SqliteStore) -> None:
     overdue, lanes = 1, len(Priority)
 
@@ -97,7 +106,7 @@ READS = {
     if isinstance(text, str) and text.strip().startswith(("SELECT", "UPDATE", "DELETE"))
 }
 SMALL_TABLES = {"COUNTERS": "SCAN counters"}
-HEADS_ONLY = {"DUE_HEAD"}
+HEADS_ONLY = {"DUE_HEADS"}
 
 
 def plan(connection: sqlite3.Connection, statement: str) -> list[str]:
