@@ -1,10 +1,11 @@
 # make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
 PORT ?= 8080
+SECONDS_EACH ?= 60
 PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security
 ALL_CODE := queuelog_core functions scripts tests
 
-.PHONY: run test check bench lint generate
+.PHONY: run test check bench soak lint generate
 
 run: ## serve on PORT (8080) with sample keys and a worker
 	@sh scripts/setup.sh run
@@ -29,6 +30,10 @@ lint:
 bench: ## what a claim costs behind a million jobs
 	@sh scripts/setup.sh test
 	$(PYTHON) -m tests.benchmarks.claim_backlog
+
+soak: ## fuzz each target for SECONDS_EACH, following coverage; what is found stays in .soak/
+	@sh scripts/setup.sh soak
+	@$(PYTHON) -m tests.fuzz.soak_run $(SECONDS_EACH)
 
 generate: ## write openapi.json and infra/http.yml anew
 	@sh scripts/setup.sh test

@@ -1,7 +1,7 @@
 """The only place that knows how Lambda is called: one handler per group of routes.
 
 serverless-wsgi turns an event into a WSGI request; what it stumbles over is put right before
-(nulls, broken base64, escapes, names with underscores) and after (cookies, exceptions). The
+(nulls, other types, broken base64, escapes, underscores) and after (cookies, exceptions). The
 identity is what the authorizer proved, read from its context and from nowhere else.
 """
 
@@ -11,7 +11,7 @@ import functools
 import json
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import serverless_wsgi
 from flask import Flask
@@ -33,6 +33,7 @@ from queuelog_core.logs import set_up_logging
 
 Event = dict[str, Any]
 Handler = Callable[[Event, Any], dict[str, Any]]
+_T = TypeVar("_T")
 _NOWHERE = "/-"
 # A byte that no UTF-8 text has: the application refuses it when its turn comes, after the key.
 _NO_TEXT = base64.b64encode(b"\xff").decode()
@@ -72,7 +73,7 @@ def identify(environ: dict[str, Any]) -> Identity:
     try:
         context = environ["serverless.authorizer"]["lambda"]
         return Identity.from_json(json.loads(context["identity"]))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise Unauthorized("No authorizer has proved who is calling.") from None
 
 
@@ -85,38 +86,57 @@ def _open_app(group: str) -> Flask:
 def _repaired(event: Event) -> Event:
     """The event without what would make serverless-wsgi raise, or read more than was sent."""
     if not isinstance(event, dict) or event.get("version") != "2.0":
-        raise InvalidJson("This function answers HTTP API events of version 2.0.")
-    context = event.get("requestContext") or {}
-    path = event.get("rawPath") or _NOWHERE
+        raise _no_request()
+    context = _part(event, "requestContext", dict)
+    path = _text(event, "rawPath") or _NOWHERE
     return {
         "version": "2.0",
         # The gateway has decoded the path once. What still holds an escape is no path of ours.
         "rawPath": _NOWHERE if "%" in path or "?" in path else path,
-        "rawQueryString": event.get("rawQueryString") or "",
-        "headers": _headers(event.get("headers") or {}),
-        "cookies": event.get("cookies") or [],
+        "rawQueryString": _text(event, "rawQueryString"),
+        "headers": _headers(_part(event, "headers", dict)),
         "body": _body(event),
         "isBase64Encoded": True,
         "requestContext": {
-            "http": context.get("http") or {},
-            "stage": context.get("stage") or "$default",
-            "authorizer": context.get("authorizer") or {},
+            "http": {"method": _text(_part(context, "http", dict), "method")},
+            "stage": _text(context, "stage") or "$default",
+            "authorizer": {"lambda": _part(context, "authorizer", dict).get("lambda")},
         },
     }
+
+
+def _part(parts: Event, name: str, kind: type[_T]) -> _T:
+    """A part of an event, empty if null or absent. Raises InvalidJson for one of another type."""
+    value = parts.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise _no_request()
+    return kind() if value is None else value
+
+
+def _text(parts: Event, name: str) -> str:
+    """A text as UTF-8 can carry it: half a surrogate pair has no bytes."""
+    return _part(parts, name, str).encode("utf-8", "replace").decode()
+
+
+def _no_request() -> InvalidJson:
+    return InvalidJson("This function answers HTTP API events of version 2.0.")
 
 
 def _headers(headers: dict[str, Any]) -> dict[str, str]:
     """Names with an underscore would overwrite those with a dash, and an event holds the whole body
     whatever its Transfer-Encoding was; values become WSGI's Latin-1."""
-    return {
-        name: str(value).encode("utf-8", "replace").decode("latin-1")
+    texts = {
+        name: _text(headers, name).encode().decode("latin-1")
         for name, value in headers.items()
-        if "_" not in name and name.lower() != "transfer-encoding"
+        if value is not None and "_" not in name and name.lower() != "transfer-encoding"
     }
+    if any("\r" in text or "\n" in text for text in texts.values()):
+        raise _no_request()
+    return texts
 
 
 def _body(event: Event) -> str:
-    body = event.get("body") or ""
+    body = _part(event, "body", str)
     if not event.get("isBase64Encoded"):
         return base64.b64encode(body.encode("utf-8", "surrogatepass")).decode()
     try:
@@ -139,7 +159,7 @@ def _refusal(event: Event, error: QueuelogError) -> dict[str, Any]:
     headers = event.get("headers") if isinstance(event, dict) else None
     sent = headers if isinstance(headers, dict) else {}
     given = [value for name, value in sent.items() if name.lower() == "x-request-id"]
-    request_id = request_id_from(str(given[0]) if given else "")
+    request_id = request_id_from(given[0] if given and isinstance(given[0], str) else "")
     return {
         "statusCode": error.status,
         "headers": {"Content-Type": PROBLEM, "X-Request-Id": request_id, **error.headers},
