@@ -1,30 +1,67 @@
-"""What a claim costs behind a backlog: VM steps, CPU time and memory, at 1,000 and 1,000,000 rows.
+"""What a claim costs behind a backlog: VM steps, CPU time, bytes of a job, memory of the process.
 
-Run with `make bench`. Steps do not depend on the machine; times do, so they are only printed.
+Steps do not depend on the machine; times do.
 """
 
-import resource
 import statistics
-import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from queuelog_core.job import Priority
 from queuelog_core.stores import Filter
 from queuelog_core.stores.sqlite import SqliteStore
+from tests.benchmarks.measuring import memory_mib
 from tests.support.backlogs import BACKLOGS, TYPES_CLAIMED, fill, steps
 from tests.support.factories import pending_job
 from tests.support.stores import claim
 
 FEW, MANY = 1_000, 1_000_000
-ROUNDS = 50
+ROUNDS = 200
+DUE = BACKLOGS["all due"]
+FIFTY_TYPES = BACKLOGS["twenty types"] | {"types": 50}
+CASES: list[tuple[str, int, dict[str, Any]]] = [
+    *((f"{rows:,} due", rows, DUE) for rows in (FEW, 10_000, 100_000, MANY, 5_000_000)),
+    (f"{MANY:,} delayed in front", MANY, BACKLOGS["delayed in front"]),
+    (f"{MANY:,} of a type nobody claims", MANY, BACKLOGS["a rare type"]),
+    (f"{MANY:,} of 50 types", MANY, FIFTY_TYPES),
+    (f"{MANY:,} live leases", MANY, BACKLOGS["live leases"]),
+    (f"{MANY:,} completed and kept", MANY, BACKLOGS["completed kept"]),
+]
 
 
-def measure(path: Path, rows: int, backlog: dict[str, Any]) -> tuple[int, float]:
-    """VM steps of one claim and the median CPU microseconds of further ones."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A claim behind `rows` jobs. `microseconds` of CPU, the median; `bytes_a_job` on disk."""
+
+    name: str
+    rows: int
+    steps: int
+    microseconds: float
+    bytes_a_job: float
+    grown_mib: float
+
+
+def measure(folder: Path) -> list[Cost]:
+    """One row a backlog, each in a file of its own."""
+    costs = []
+    for name, rows, backlog in CASES:
+        costs.append(_measure(folder / "queuelog.db", name, rows, backlog))
+        print(
+            f"{name:<36} {costs[-1].steps:>6} steps {costs[-1].microseconds:>6.0f} us CPU",
+            flush=True,
+        )
+        for file in folder.iterdir():
+            file.unlink()
+    return costs
+
+
+def _measure(path: Path, name: str, rows: int, backlog: dict[str, Any]) -> Cost:
     store = SqliteStore(path)
     fill(path, rows, **backlog)
+    size = path.stat().st_size
+    before = memory_mib()
     extra = [pending_job(type=name, priority=Priority.LOW) for name in TYPES_CLAIMED]
     store.insert_many(extra * ROUNDS)
     count = steps(store, lambda: claim(store, types=TYPES_CLAIMED))
@@ -36,27 +73,11 @@ def measure(path: Path, rows: int, backlog: dict[str, Any]) -> tuple[int, float]
     store.stats(0, None)
     store.list(Filter(), 200, None)
     store.close()
-    return count, statistics.median(spent)
-
-
-def peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def main() -> None:
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        heads = ("steps at 1e3", "at 1e6", "CPU us at 1e3", "at 1e6")
-        print(f"{'backlog':<18} {heads[0]:>13} {heads[1]:>8} {heads[2]:>14} {heads[3]:>8}")
-        for number, (name, backlog) in enumerate(BACKLOGS.items()):
-            few = measure(Path(folder) / f"{number}-few.db", FEW, backlog)
-            before = peak_mib()
-            many = measure(Path(folder) / f"{number}-many.db", MANY, backlog)
-            grown = peak_mib() - before
-            print(f"{name:<18} {few[0]:>13} {many[0]:>8} {few[1]:>14.0f} {many[1]:>8.0f}", end="")
-            print(f"   memory grew by {grown:.1f} MiB")
-            for file in Path(folder).iterdir():
-                file.unlink()
-
-
-if __name__ == "__main__":
-    main()
+    return Cost(
+        name=name,
+        rows=rows,
+        steps=count,
+        microseconds=statistics.median(spent),
+        bytes_a_job=size / rows,
+        grown_mib=memory_mib() - before,
+    )

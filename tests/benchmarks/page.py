@@ -1,0 +1,147 @@
+"""The page docs/performance.md, made from the figures of one run."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tests.benchmarks.claim_backlog import Cost
+from tests.benchmarks.measuring import PAIRS, Ratio
+from tests.benchmarks.peers.compare import WORKS, Figures, Goal
+from tests.benchmarks.process_ratios import Crowd
+
+PLOT = "performance.svg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Everything that one run measured. Memory in MiB; hostile text in milliseconds."""
+
+    machine: str
+    day: str
+    ratios: Sequence[Ratio]
+    crowd: Crowd
+    claims: Sequence[Cost]
+    memory: tuple[float, float]
+    redaction: tuple[float, float]
+    peers: Sequence[Figures]
+
+
+def page(results: Results, goals: Sequence[Goal]) -> str:
+    """The whole page, in Markdown."""
+    parts = [_engine(results), _claims(results), _others(results, goals), _redaction(results)]
+    return "\n".join([_head(results), *parts])
+
+
+def _head(results: Results) -> str:
+    return f"""# Performance
+
+Made by `make bench` on {results.day}; do not edit it by hand.
+Machine: {results.machine}.
+
+Every commit is on disk before it is answered (`synchronous=FULL`), here and for the other queues.
+Absolute figures drift with the machine, so what counts is a ratio: both sides in turn, the median
+of {PAIRS} pairs, with the least and the greatest in brackets. "Bare" replays the very statements of
+the store, with ready parameters and nothing above them.
+"""
+
+
+def _engine(results: Results) -> str:
+    crowd = results.crowd
+    return f"""## Against the bare engine
+
+{_table(("what", "ratio", "goal", "ours", "other"), map(_ratio_row, results.ratios))}
+
+Four processes on one file, over all runs: least share {crowd.least_share:.2f} of the greatest
+(goal ≥ 0.3), longest wait {crowd.longest_wait * 1000:.0f} ms (goal ≤ 500), done twice
+{crowd.doubled}, lost {crowd.lost}.
+"""
+
+
+def _claims(results: Results) -> str:
+    first = results.claims[0].microseconds
+    empty, full = results.memory
+    heads = ("behind", "VM steps", "CPU µs", "× 1,000", "bytes a job")
+    return f"""## What a claim costs
+
+![CPU time of a claim as the backlog grows]({PLOT})
+
+A claim asks for four types; the goal is 1.5 times what it costs behind 1,000 jobs.
+
+{_table(heads, (_claim_row(cost, first) for cost in results.claims))}
+
+The server holds {empty:.1f} MiB without jobs and {full:.1f} MiB before 1,000,000 of them
+(goal: at most 30 more).
+"""
+
+
+def _others(results: Results, goals: Sequence[Goal]) -> str:
+    heads = ("goal", "peer", "at least", "measured", "")
+    return f"""## Beside other queues on SQLite
+
+Each in a process of its own, round robin, each at `synchronous=FULL`; "×" says how many times
+better queuelog is (above 1: faster, or cheaper), through its queue and not the store alone. What
+was lost or done twice is counted by four workers on one file. The delayed jobs are of a higher
+priority than the due one: at an equal priority the peers do not have to pass them.
+
+{_peers(results.peers)}
+
+{_table(heads, (_goal_row(goal, results.peers) for goal in goals))}
+"""
+
+
+def _redaction(results: Results) -> str:
+    typical, hostile = results.redaction
+    return f"""## Scrubbing error texts
+
+A typical text of 300 bytes takes {typical:.3f} ms; the worst of all hostile families of 64 kB
+{hostile:.1f} ms (goal < 50).
+"""
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _ratio_row(ratio: Ratio) -> Sequence[str]:
+    sign = "≥" if ratio.at_least else "≤"
+    goal = "–" if ratio.goal is None else f"{sign} {ratio.goal:.2f}{_verdict(ratio.is_met)}"
+    measured = f"{ratio.value:.2f} ({ratio.low:.2f}–{ratio.high:.2f})"
+    unit = ratio.unit
+    return ratio.name, measured, goal, f"{ratio.ours:,.0f} {unit}", f"{ratio.theirs:,.0f} {unit}"
+
+
+def _claim_row(cost: Cost, first: float) -> Sequence[str]:
+    times = cost.microseconds / first
+    return (
+        cost.name,
+        f"{cost.steps:,}",
+        f"{cost.microseconds:.0f}",
+        f"{times:.2f}{_verdict(times <= 1.5)}",
+        f"{cost.bytes_a_job:.0f}",
+    )
+
+
+def _peers(peers: Sequence[Figures]) -> str:
+    names = list(dict.fromkeys(figures.peer for figures in peers))
+    found = {(figures.peer, figures.work): figures for figures in peers}
+    rows = ([name, *(_cell(found[name, work]) for work in WORKS)] for name in names)
+    lacks = dict.fromkeys(f"- {f.peer}: {f.lacks}" for f in peers if f.lacks)
+    return _table(("queue", *WORKS.values()), rows) + "\n\n" + "\n".join(lacks)
+
+
+def _cell(figures: Figures) -> str:
+    if figures.lacks is not None:
+        return "–"
+    text = f"{figures.value:,.0f} ({figures.ratio:.2f} ×)"
+    faults = [("lost", figures.lost), ("twice", figures.doubled)]
+    return text + "".join(f", {count} {name}" for name, count in faults if count)
+
+
+def _goal_row(goal: Goal, peers: Sequence[Figures]) -> Sequence[str]:
+    ratio = next(f.ratio for f in peers if (f.peer, f.work) == (goal.peer, goal.work))
+    verdict = "met" if ratio >= goal.least else "**missed**"
+    return WORKS[goal.work], goal.peer, f"{goal.least:g} ×", f"{ratio:.2f} ×", verdict
+
+
+def _verdict(is_met: bool) -> str:
+    return "" if is_met else " **missed**"

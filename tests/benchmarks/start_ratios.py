@@ -1,0 +1,77 @@
+"""A function's first answer against a bare Flask application that inserts a row: cold starts."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from queuelog_core.stores.sqlite import SqliteStore
+from tests.benchmarks.measuring import Ratio, cost_ratio
+from tests.support.http import ROOT
+from tests.support.servers import environment
+
+EVENT = {
+    "version": "2.0",
+    "routeKey": "POST /jobs",
+    "rawPath": "/jobs",
+    "rawQueryString": "",
+    "headers": {"content-type": "application/json", "host": "example.org"},
+    "body": '{"type": "email", "payload": {}}',
+    "isBase64Encoded": False,
+    "requestContext": {
+        "stage": "$default",
+        "domainName": "example.org",
+        "http": {"method": "POST", "path": "/jobs", "sourceIp": "203.0.113.9"},
+        "authorizer": {
+            "lambda": {
+                "identity": '{"name": "shop", "role": "producer", "priority_max": "high",'
+                ' "types": null, "key_id": "k1"}'
+            }
+        },
+    },
+}
+OURS = """
+from functions.enqueue import handler
+"""
+THEIRS = """
+import sqlite3
+import serverless_wsgi
+from flask import Flask, request
+app = Flask("bare")
+connection = sqlite3.connect("bare.db", isolation_level=None)
+@app.post("/jobs")
+def answer():
+    with connection:
+        connection.execute("INSERT INTO jobs (payload) VALUES (?)", (request.get_data(),))
+    return {"ok": True}, 201
+def handler(event, context):
+    return serverless_wsgi.handle_request(app, event, context)
+"""
+CALL = """
+import json, sys
+answer = handler(json.loads(sys.argv[1]), None)
+assert answer["statusCode"] == 201, answer
+"""
+
+
+def measure(folder: Path) -> Ratio:
+    """Milliseconds from the start of a process to its first answer, and its end."""
+    SqliteStore(folder / "queuelog.db").close()
+    make = 'import sqlite3; sqlite3.connect("bare.db").execute("CREATE TABLE jobs (payload)")'
+    subprocess.run([sys.executable, "-c", make], cwd=folder, check=True)
+    return cost_ratio(
+        "first answer of a function / bare Flask + serverless_wsgi + INSERT",
+        lambda: _milliseconds(folder, OURS + CALL),
+        lambda: _milliseconds(folder, THEIRS + CALL),
+        goal=1.25,
+        unit="ms",
+    )
+
+
+def _milliseconds(folder: Path, script: str) -> float:
+    settings = environment(QUEUELOG_STORE=f"sqlite:///{folder}/queuelog.db", PYTHONPATH=str(ROOT))
+    command = [sys.executable, "-c", script, json.dumps(EVENT)]
+    started = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=settings, check=True, stderr=subprocess.DEVNULL)
+    return (time.perf_counter() - started) * 1000
