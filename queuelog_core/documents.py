@@ -6,6 +6,10 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Any
 
+# Made once: json.dumps makes an encoder for each call that names separators.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_encode_sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -17,13 +21,12 @@ class Document:
 
 def compact(value: Any) -> str:
     """The stored form: no blanks, characters as they are, keys in their order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _encode(value)
 
 
 def content_digest(value: Any) -> bytes:
     """SHA-256 of the compact form with sorted keys: equal for equal content in any key order."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(text.encode()).digest()
+    return hashlib.sha256(_encode_sorted(value).encode()).digest()
 
 
 def short_digest(value: Any) -> str:

@@ -3,8 +3,8 @@
 Instants are milliseconds since 1970 UTC.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 LEASE_EXPIRED, RELEASE_LIMIT, PAYLOAD_LOST = "lease_expired", "release_limit", "payload_lost"
 SERVER_ERROR_CODES = frozenset({LEASE_EXPIRED, RELEASE_LIMIT, PAYLOAD_LOST})
@@ -43,8 +43,7 @@ class Outcome(StrEnum):
     RELEASED = "released"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One claim and how it ended. `report` is the digest of the report that ended it;
     `closed` tells that a redrive voided it, so a late completion no longer counts."""
 
@@ -59,8 +58,7 @@ class Attempt:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """A job as stored. `payload` and `result` are compact JSON text, `error_attempt` names the
     attempt whose text `error` is, `history` holds the newest ten attempts, oldest first."""
 

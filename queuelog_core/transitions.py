@@ -12,7 +12,6 @@ object when nothing changes, or raises a Conflict. Stores apply it; they never c
 Instants, delays and leases are milliseconds.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from queuelog_core.errors import Conflict, DeadlineExceeded
@@ -37,8 +36,7 @@ def claim(job: Job, now: int, worker_id: str, lease: int) -> Job:
         raise Conflict("The job is not due.")
     at = _instant(job, now)
     entry = Attempt(attempt=job.attempt + 1, worker_id=worker_id, claimed_at=at)
-    return replace(
-        job,
+    return job._replace(
         status=Status.RUNNING,
         attempt=entry.attempt,
         claimed_at=at,
@@ -114,7 +112,7 @@ def heartbeat(job: Job, now: int, report: Report, extend: int, runtime_max: int)
     if lease_end == job.lease_expires_at:
         # A repeat within the same millisecond, or at the ceiling, costs no write.
         return job
-    return replace(job, lease_expires_at=lease_end, updated_at=at, version=job.version + 1)
+    return job._replace(lease_expires_at=lease_end, updated_at=at, version=job.version + 1)
 
 
 def release(job: Job, now: int, report: Report, *, delay: int, backoff: int) -> Job:
@@ -146,11 +144,11 @@ def cancel(job: Job, now: int) -> Job:
             asked_at = job.cancel_requested_at or at
             if job.lease_expires_at <= now:
                 # Nobody is there to be asked; waiting for a claim to settle it helps no one.
-                return expire(replace(job, cancel_requested_at=asked_at), now, 0)
+                return expire(job._replace(cancel_requested_at=asked_at), now, 0)
             if job.cancel_requested_at is not None:
                 return job
-            return replace(
-                job, cancel_requested_at=asked_at, updated_at=at, version=job.version + 1
+            return job._replace(
+                cancel_requested_at=asked_at, updated_at=at, version=job.version + 1
             )
         case Status.CANCELLED:
             return job
@@ -168,7 +166,7 @@ def redrive(job: Job, now: int, admin: str) -> Job:
         job,
         _instant(job, now),
         # Whoever ran it before must not complete what an admin has sent on its way again.
-        replace(job.history[-1], closed=True) if job.history else None,
+        job.history[-1]._replace(closed=True) if job.history else None,
         now,
         retry_count=0,
         release_count=0,
@@ -200,7 +198,7 @@ def _ended(
     error_code: str | None = None,
     report: str | None = None,
 ) -> Attempt:
-    return replace(entry, ended_at=at, outcome=outcome, error_code=error_code, report=report)
+    return entry._replace(ended_at=at, outcome=outcome, error_code=error_code, report=report)
 
 
 def _error(error: str | None, code: str | None, attempt: int | None) -> dict[str, Any]:
@@ -218,7 +216,7 @@ def _retry_or_end(
         return _finish(job, at, Status.CANCELLED, entry, **told)
     if not retryable or job.retry_count >= job.max_retries:
         return _finish(job, at, Status.FAILED, entry, **told)
-    spent = replace(entry, retry_spent=True)
+    spent = entry._replace(retry_spent=True)
     return _pend(job, at, spent, run_at, retry_count=job.retry_count + 1, **told)
 
 
@@ -233,8 +231,7 @@ def _finish(job: Job, at: int, status: Status, entry: Attempt | None = None, **c
 
 def _leave(job: Job, at: int, entry: Attempt | None, **changes: Any) -> Job:
     """Not running any more: the lease is gone and the newest attempt is as given."""
-    return replace(
-        job,
+    return job._replace(
         lease_expires_at=None,
         updated_at=at,
         history=(*job.history[:-1], entry) if entry else job.history,

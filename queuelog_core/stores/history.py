@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from queuelog_core.documents import compact
 from queuelog_core.job import Attempt, Outcome
 
 HISTORY_BYTES_MAX = 2048
@@ -18,7 +19,7 @@ def encode_history(history: Iterable[Attempt]) -> str:
     """At most 2 KiB: names and codes of extreme length push the oldest attempts out."""
     entries = [_encode(entry) for entry in history]
     while True:
-        text = json.dumps(entries, separators=(",", ":"))
+        text = compact(entries)
         if len(text) <= HISTORY_BYTES_MAX:
             return text
         entries = entries[1:]

@@ -91,10 +91,8 @@ class SqliteStore:
         self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
     ) -> Sequence[Job]:
         lanes = json.dumps(list(types))
-        overdue, heads = self._file.read(
-            lambda c: (steps.overdue(c, now, lanes, 1, 1) != [], steps.due_heads(c, now, lanes, 1))
-        )
-        if not overdue and not heads:
+        overdue, head = self._file.read(lambda connection: steps.peek(connection, now, lanes))
+        if not overdue and head is None:
             return []
 
         def settle_some(connection: sqlite3.Connection, most: int) -> int:
@@ -105,7 +103,7 @@ class SqliteStore:
             settled = 0
             if overdue:
                 settled = settle_some(connection, SETTLED_MAX)
-            elif seen := steps.get_due(connection, heads[0], now):
+            elif head is not None and (seen := steps.get_due(connection, head, now)):
                 # It was the best when this call looked, so the lanes need no second look.
                 claimed.append(steps.write(connection, seen, claim(seen))[0])
             while len(claimed) < limit:

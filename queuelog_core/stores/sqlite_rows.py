@@ -45,6 +45,20 @@ WHERE id = ? AND version = ?
 
 # One seek a lane; the sort is over their heads alone. CROSS JOIN keeps the planner from turning the
 # walk around and starting with the jobs.
+PEEK = """
+SELECT EXISTS (
+    SELECT 1 FROM json_each(:types) AS lane
+    CROSS JOIN jobs AS j INDEXED BY jobs_lease
+    ON j.status = 'running' AND j.type = lane.value AND j.lease_expires_at <= :now),
+(   SELECT j.id FROM json_each(:types) AS lane
+    CROSS JOIN json_each('[30, 20, 10, 0]') AS level
+    CROSS JOIN jobs AS j ON j.id = (
+        SELECT id FROM jobs INDEXED BY jobs_due
+        WHERE status = 'pending' AND type = lane.value AND priority = level.value
+          AND run_at <= :now
+        ORDER BY run_at, id LIMIT 1)
+    ORDER BY j.priority DESC, j.run_at, j.id LIMIT 1)
+"""
 DUE_HEADS = """
 SELECT j.id FROM json_each(:types) AS lane
 CROSS JOIN jobs AS j ON j.id IN (

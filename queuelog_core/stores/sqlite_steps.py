@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 
 from queuelog_core.job import Job, Priority, Status
 from queuelog_core.stores import Transition
@@ -49,7 +48,7 @@ def insert(connection: sqlite3.Connection, job: Job) -> tuple[Job, bool]:
     job_id = cursor.lastrowid
     assert job_id is not None
     connection.execute(sql.INSERT_PAYLOAD, (job_id, job.payload))
-    return replace(job, id=job_id), True
+    return job._replace(id=job_id), True
 
 
 def overdue(
@@ -73,6 +72,14 @@ def settle(
     for job_id in job_ids:
         apply(connection, job_id, settle)
     return len(job_ids)
+
+
+def peek(connection: sqlite3.Connection, now: int, lanes: str) -> tuple[bool, int | None]:
+    """Whether a lease of these types ran out, and the best due job, in one statement."""
+    row: tuple[int, int | None] = connection.execute(
+        sql.PEEK, {"types": lanes, "now": now}
+    ).fetchone()
+    return bool(row[0]), row[1]
 
 
 def due_heads(connection: sqlite3.Connection, now: int, lanes: str, most: int) -> Sequence[int]:

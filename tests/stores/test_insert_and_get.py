@@ -1,7 +1,5 @@
 """Storing and reading jobs."""
 
-from dataclasses import replace
-
 from queuelog_core.job import Priority
 from queuelog_core.stores import Store
 from tests.support.factories import NOON, pending_job
@@ -28,7 +26,7 @@ def test_get_returns_the_job_as_it_was_stored(store: Store) -> None:
     stored, created = store.insert(job)
 
     assert created
-    assert store.get(stored.id) == replace(job, id=stored.id) == stored
+    assert store.get(stored.id) == job._replace(id=stored.id) == stored
 
 
 def test_get_knows_no_job_that_was_never_stored(store: Store) -> None:

@@ -57,15 +57,15 @@ def statements(store: SqliteStore, call: Callable[[], object]) -> list[str]:
     return [text.split()[0] for before, text in pairwise(["", *sent]) if text != before]
 
 
-def test_a_claim_that_finds_a_job_sends_what_its_lanes_ask_and_commits_once(
+def test_a_claim_that_finds_a_job_looks_once_and_commits_once(
     store: SqliteStore,
 ) -> None:
     store.insert(pending_job(priority=Priority.CRITICAL))
 
     sent = statements(store, lambda: claim(store))
 
-    overdue, head, job = ["SELECT"], ["SELECT"], ["SELECT"]
-    assert sent == [*overdue, *head, "BEGIN", *job, "UPDATE", "COMMIT"]
+    peek, job = ["SELECT"], ["SELECT"]
+    assert sent == [*peek, "BEGIN", *job, "UPDATE", "COMMIT"]
 
 
 def test_a_claim_of_ten_looks_over_its_lanes_only_twice(store: SqliteStore) -> None:
@@ -74,15 +74,13 @@ def test_a_claim_of_ten_looks_over_its_lanes_only_twice(store: SqliteStore) -> N
     sent = statements(store, lambda: claim(store, limit=10))
 
     job = ["SELECT", "UPDATE"]
-    assert sent == ["SELECT", "SELECT", "BEGIN", *job, "SELECT", *job * 9, "COMMIT"]
+    assert sent == ["SELECT", "BEGIN", *job, "SELECT", *job * 9, "COMMIT"]
 
 
 def test_an_empty_claim_takes_no_lock(store: SqliteStore) -> None:
-    overdue, lanes = 1, len(Priority)
-
     sent = statements(store, lambda: claim(store))
 
-    assert sent == ["SELECT"] * (overdue + lanes)
+    assert sent == ["SELECT"]
 
 
 def test_other_verbs_send_few_statements(store: SqliteStore) -> None:
@@ -106,7 +104,7 @@ READS = {
     if isinstance(text, str) and text.strip().startswith(("SELECT", "UPDATE", "DELETE"))
 }
 SMALL_TABLES = {"COUNTERS": "SCAN counters"}
-HEADS_ONLY = {"DUE_HEADS"}
+HEADS_ONLY = {"PEEK", "DUE_HEADS"}
 
 
 def plan(connection: sqlite3.Connection, statement: str) -> list[str]:

@@ -17,8 +17,9 @@ names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,63}", fullmatch=True)
 codes = st.from_regex(r"[a-z0-9_]{1,64}", fullmatch=True)
 digests = st.from_regex(r"[A-Za-z0-9_-]{16}", fullmatch=True)
 instants = st.integers(0, INSTANT_MAX)
-open_attempts = st.builds(
-    Attempt, attempt=st.integers(1, ATTEMPT_MAX), worker_id=names, claimed_at=instants
+# Built by hand: hypothesis would make up the other fields of the class as well.
+open_attempts = st.tuples(st.integers(1, ATTEMPT_MAX), names, instants).map(
+    lambda parts: Attempt(*parts)
 )
 ended_attempts = st.builds(
     Attempt,

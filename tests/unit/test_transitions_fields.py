@@ -1,7 +1,6 @@
 """What every arrow changes in a job, and that it changes nothing else."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -183,11 +182,10 @@ def test_an_arrow_changes_what_it_should_and_nothing_else(name: str) -> None:
     after = act(before)
 
     changed: Fields = {"updated_at": LATER} | changes
-    assert after == replace(
-        before,
+    assert after == before._replace(
         **changed,
         version=before.version + 1,
-        history=(*before.history[:-1], replace(before.history[-1], **entry_changes)),
+        history=(*before.history[:-1], before.history[-1]._replace(**entry_changes)),
     )
 
 
@@ -196,8 +194,7 @@ def test_claim_opens_an_attempt_and_a_lease() -> None:
 
     after = claim(before)
 
-    assert after == replace(
-        before,
+    assert after == before._replace(
         status=Status.RUNNING,
         attempt=1,
         claimed_at=LATER,
@@ -215,15 +212,15 @@ def test_cancel_ends_a_pending_job_that_never_ran() -> None:
 
     after = cancel()(before)
 
-    assert after == replace(
-        before, status=Status.CANCELLED, finished_at=LATER, updated_at=LATER, version=2
+    assert after == before._replace(
+        status=Status.CANCELLED, finished_at=LATER, updated_at=LATER, version=2
     )
 
 
 def test_redrive_of_a_job_that_never_ran_has_no_attempt_to_close() -> None:
     after = redrive(CANCELLED_UNRUN)
 
-    assert after == replace(CANCELLED_UNRUN, **REDRIVEN, updated_at=LATER, version=3)
+    assert after == CANCELLED_UNRUN._replace(**REDRIVEN, updated_at=LATER, version=3)
 
 
 def test_a_second_wish_to_cancel_a_running_job_changes_nothing() -> None:
