@@ -4,7 +4,10 @@ The rules are data, in redact_rules.py. A text is scrubbed over its first 16,384
 1,024: a secret that lies across the cut must not survive in half.
 """
 
+import html
 import logging
+import re
+from urllib.parse import unquote, unquote_plus
 
 from queuelog_core.redact_rule import Rule
 from queuelog_core.redact_rules import RULES
@@ -15,16 +18,47 @@ WITHHELD = "[error text withheld: it could not be scrubbed]"
 REDACTED_CODE = "redacted"
 
 _log = logging.getLogger(__name__)
+_LAYERS_MAX = 3
+_ESCAPED = re.compile(r"\\(?:u((?!d[89a-f])[0-9a-f]{4})|([\"'\\/nrt]))", re.IGNORECASE)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 _SPACED_SECRET_CHARS = 64
 _HALF_SECRET_CHARS_MAX = 2048
 
 
 def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
-    """Replace every secret that a rule knows by `[redacted:<rule>]`."""
-    lowered = text.lower()
+    """Replace every secret that a rule knows by `[redacted:<rule>]`.
+
+    A text in which a secret shows only once it is decoded is kept in its decoded form."""
+    layer = html.unescape(text)
+    for _ in range(_LAYERS_MAX):
+        scrubbed = _apply(layer, rules)
+        if scrubbed != layer:
+            text = layer = scrubbed
+        layer, previous = _decode(layer), layer
+        if layer == previous:
+            break
+    return text
+
+
+def _decode(text: str) -> str:
+    """One layer less of JSON, Python, URL and HTML escapes."""
+    # A plus is a space in a form; in a sentence it belongs to a secret.
+    unquoted = unquote if " " in text else unquote_plus
+    return html.unescape(unquoted(_ESCAPED.sub(_unescape, text)))
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code, char = match.groups()
+    return chr(int(code, 16)) if code else _CONTROLS.get(char, char)
+
+
+def _apply(text: str, rules: tuple[Rule, ...]) -> str:
+    # This letter alone becomes two characters in lower case.
+    lowered = text.replace("\u0130", "i").lower()
     for rule in rules:
-        if not rule.needles or any(needle in lowered for needle in rule.needles):
-            text = rule.pattern.sub(rule.replacement, text)
+        spans = rule.spans(text, lowered)
+        if spans:
+            text, lowered = rule.replace(text, spans), rule.replace(lowered, spans)
     return text
 
 

@@ -1,126 +1,136 @@
 """Tokens that are known by their form: prefixes that their issuers gave them for this purpose."""
 
-from queuelog_core.redact_rule import START, Rule
+import re
+
+from queuelog_core.redact_rule import RANDOM, START, Rule
+
+
+def _prefixed(name: str, prefixes: str, example: str, least: int = 16) -> Rule:
+    """Tokens that begin with one of `prefixes` and go on for at least `least` characters."""
+    needles = tuple(prefixes.lower().split())
+    forms = "|".join(map(re.escape, needles))
+    return Rule(name, rf"{START}(?:{forms}){RANDOM}{{{least},}}", example, needles)
+
 
 TOKENS: tuple[Rule, ...] = (
     Rule(
         "jwt",
         # A dash starts no word here: every one in a long token would be another start.
-        r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
-        r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
+        r"(?<![a-z0-9_-])eyj[\w-]{8,2048}(?:\.[\w-]*(?:\.[\w-]*)?|(?<=[\w-]{512}))",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVPmB92K27u",
         ("eyj",),
     ),
-    Rule(
+    _prefixed(
         "queuelog-key",
-        START + r"ql_(?:producer|worker|admin)_[A-Za-z0-9]{8,64}(?:_[A-Za-z0-9]{1,6})?",
+        "ql_producer_ ql_worker_ ql_admin_",
         "ql_worker_0123456789abcdefghijABCDEFGHIJ0123456789abc_0a1B2c",
-        ("ql_",),
+        least=8,
     ),
     Rule(
         "aws-access-key",
-        START + r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}",
+        START + r"(?:akia|asia|abia|acca|aroa|aida)[a-z2-7]{16}",
         "AKIAIOSFODNN7EXAMPLE",
         ("akia", "asia", "abia", "acca", "aroa", "aida"),
     ),
     Rule(
-        "github",
-        START + r"(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{20,255})",
+        "aws-secret-key",
+        r"(?P<keep>\[redacted:aws-access-key\][^\w\r\n]{1,8})[a-z0-9+/]{40}(?![a-z0-9+/])",
+        "[redacted:aws-access-key] / 0123456789abcdefghijABCDEFGHIJ0123456789",
+        ("[redacted:aws",),
+    ),
+    _prefixed(
+        "forge",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glptt- glrt- glft- glcbt- glsoat-"
+        " glagent- glimt- gloas- glffct- GR1348941 ATATT3 ATCTT3 ATBB sgp_"
+        " sqp_ squ_ sqa_ CCIPAT_ CCIPRJ_ bkua_",
         "ghp_0123456789abcdefghijABCDEFGHIJ012345",
-        ("gh", "github_pat_"),
     ),
-    Rule(
-        "gitlab",
-        START + r"gl(?:pat|ptt|rt|dt|ft|cbt|soat|agent|imt|oas|ffct)-[A-Za-z0-9_=.-]{16,300}",
-        "glpat-0123456789abcdefghij",
-        ("gl",),
-    ),
-    Rule(
-        "slack",
-        START + r"(?:xox[abeoprsd](?:\.xox[a-z])?-|xapp-)[A-Za-z0-9-]{10,300}"
-        r"|(?<=hooks\.slack\.com/)(?:services|workflows)/[A-Za-z0-9/_-]{16,200}",
+    _prefixed(
+        "chat",
+        "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- LTAI",
         "xoxb-123456789012-abcdefABCDEF",
-        ("xox", "xapp-", "hooks.slack.com/"),
+        least=10,
     ),
-    Rule(
-        "stripe",
-        START + r"(?:[rsp]k_(?:live|test)_[A-Za-z0-9]{10,250}|whsec_[A-Za-z0-9+/=]{16,200})",
+    _prefixed(
+        "payment",
+        "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_ shpat_ shpca_ shppa_ shpss_"
+        " sq0atp- sq0csp- sq0idp- EAAA rzp_live_ rzp_test_ FLWSECK- FLWSECK_TEST-"
+        " access-production-"
+        " access-sandbox- shippo_live_ shippo_test_ duffel_live_ EZAK",
         "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
-        ("_live_", "_test_", "whsec_"),
+        least=10,
     ),
-    Rule(
+    _prefixed(
         "google",
-        START + r"(?:AIza[\w-]{35}|ya29\.[\w-]{20,2048}|GOCSPX-[\w-]{20,40}|1//0[\w-]{40,200})",
+        "AIza ya29. GOCSPX- 1//0",
         "AIzaSyA0123456789abcdefghijABCDEFGHIJ01",
-        ("aiza", "ya29.", "gocspx-", "1//0"),
+        least=20,
+    ),
+    _prefixed(
+        "ai-provider",
+        "sk-proj- sk-ant- sk-svcacct- sk-admin- sk-or- hf_ gsk_ r8_ xai- pplx- lsv2_pt_ lsv2_sk_",
+        "sk-proj-0123456789abcdefghijABCD",
     ),
     Rule(
         "ai-provider",
-        START + r"(?:sk-(?:proj-|ant-|svcacct-|or-)?[\w-]{20,250}|hf_[A-Za-z0-9]{30,64}"
-        r"|gsk_[A-Za-z0-9]{40,64}|r8_[A-Za-z0-9]{30,64}|xai-[A-Za-z0-9]{40,128})",
-        "sk-proj-0123456789abcdefghijABCD",
-        ("sk-", "hf_", "gsk_", "r8_", "xai-"),
+        START + rf"sk-(?=[a-z]{{0,40}}[0-9])[a-z0-9]{RANDOM}{{20,}}",
+        "sk-0123456789abcdefghijABCD",
+        ("sk-",),
     ),
-    Rule(
-        "mail-provider",
-        START + r"(?:SG\.[\w-]{16,40}\.[\w-]{16,80}|xkeysib-[a-f0-9]{40,80}-\w{8,40}"
-        r"|key-[0-9a-f]{32}|[0-9a-f]{32}-us[0-9]{1,2})(?![A-Za-z0-9])",
-        "SG.0123456789abcdefghijAB.0123456789abcdefghijABCDEFGHIJ0123456789abc",
-        ("sg.", "xkeysib-", "key-", "-us"),
-    ),
-    Rule(
-        "twilio",
-        START + r"SK[0-9a-f]{32}(?![A-Za-z0-9])",
-        "SK0123456789abcdef0123456789abcdef",
-        ("sk",),
-    ),
-    Rule(
+    _prefixed(
         "package-registry",
-        START + r"(?:npm_[A-Za-z0-9]{30,64}|pypi-[\w-]{16,500}|dckr_(?:pat|oat)_[\w-]{16,64}"
-        r"|rubygems_[a-f0-9]{40,64}|oy2[a-z0-9]{43})",
+        "npm_ pypi- dckr_pat_ dckr_oat_ rubygems_ CLOJARS_ AKCp",
         "npm_0123456789abcdefghijABCDEFGHIJ012345",
-        ("npm_", "pypi-", "dckr_", "rubygems_", "oy2"),
     ),
-    Rule(
-        "commerce",
-        START + r"(?:shp(?:at|ca|pa|ss)_[a-f0-9]{32}|sq0[a-z]{3}-[\w-]{22,64}|EAAA[\w-]{56,80}"
-        r"|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32})",
-        "shpat_0123456789abcdef0123456789abcdef",
-        ("shp", "sq0", "eaaa", "access_token$"),
-    ),
-    Rule(
+    _prefixed(
         "cloud",
-        START + r"(?:do[opr]_v1_[a-f0-9]{40,80}|HRKU-[\w-]{30,80}|dapi[a-f0-9]{32}"
-        r"|hv[sbr]\.[\w-]{20,300}|fo1_[\w-]{40,80}|AGE-SECRET-KEY-1[0-9A-Z]{50,70}"
-        r"|tfp?_[A-Za-z0-9]{40,80}|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,100})",
+        "dop_v1_ doo_v1_ dor_v1_ HRKU- dapi hvs. hvb. hvr. fo1_ fm1_ fm2_ AGE-SECRET-KEY-1 nfp_"
+        " pul- rnd_ sbp_ pscale_tkn_ pscale_pw_ pscale_oauth_ tskey- pnu_ dp.pt."
+        " dp.st. ops_eyJ v1.0-"
+        " sdk-",
         "dop_v1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-        ("_v1_", "hrku-", "dapi", "hvs.", "hvb.", "hvr.", "fo1_", "age-secret", "tf", "atlasv1"),
+        least=24,
     ),
-    Rule(
+    _prefixed(
         "saas",
-        START + r"(?:lin_(?:api|oauth)_[A-Za-z0-9]{32,80}|NRAK-[A-Z0-9]{20,40}|figd_[\w-]{30,80}"
-        r"|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|sntry[su]_[\w+/=]{30,250}"
-        r"|glc_[\w+/=]{32,400}|glsa_\w{32,64}|ATATT3[\w=-]{20,250}|ntn_[A-Za-z0-9]{30,64}"
-        r"|secret_[A-Za-z0-9]{43}|dop?p\.(?:pt|st)\.[\w.-]{20,80})",
+        "lin_api_ lin_oauth_ NRAK- NRII- NRJS- figd_ figu_ PMAK- sntrys_ sntryu_ glc_eyJ glsa_ ntn_"
+        " CFPAT- pat-na1- pat-eu1- sk.eyJ tfp_ dt0c01. dt0s01. xkeysib- rdme_ EAACEdEose0cBA",
         "lin_api_0123456789abcdefghijABCDEFGHIJ0123456789",
-        (
-            "lin_",
-            "nrak-",
-            "figd_",
-            "pmak-",
-            "pat",
-            "sntry",
-            "gl",
-            "atatt3",
-            "ntn_",
-            "secret_",
-            "dp.",
-        ),
     ),
     Rule(
-        "chat-bot",
-        START + r"(?:[0-9]{8,10}:AA[\w-]{30,40}|[MNO][A-Za-z0-9]{22,27}\.[\w-]{6}\.[\w-]{27,40})",
+        "token",
+        r"(?<![a-z0-9])(?:sg\.[\w-]{16,40}\.[\w-]{16,80}"  # SendGrid
+        r"|re_[a-z0-9]{8}_[a-z0-9]{20,40}"  # Resend
+        r"|pat[a-z0-9]{14}\.[a-f0-9]{64}"  # Airtable
+        r"|secret_[a-z0-9]{43}"  # Notion
+        r"|sl\.[\w-]{60,2048}"  # Dropbox
+        r"|[a-z0-9]{14}\.atlasv1\.[\w=-]{40,100}"  # Terraform
+        r"|[\w~.]{3}[78]q~[\w~.-]{31,34}"  # Azure
+        r"|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}"  # Braintree
+        r"|[mno][a-z0-9]{22,27}\.[\w-]{6}\.[\w-]{27,40}"  # Discord
+        r"|eaa[a-z0-9]{80,400})",  # Facebook
+        "SG.0123456789abcdefghijAB.0123456789abcdefghijABCDEFGHIJ0123456789abc",
+        (".", "re_", "secret_", "q~", "access_token$", "eaa"),
+    ),
+    Rule(
+        "token",
+        r"(?<![a-z0-9])(?:(?:key-|sk|nr)?[0-9a-f]{32}(?:-us[0-9]{1,2}"
+        r"|(?:-[0-9a-f]{8}){2}(?![0-9a-f-]))"
+        r"|(?:key-|sk)[0-9a-f]{32}|[0-9a-f]{36}nral"
+        r"|oy2[a-z0-9]{43}|cio[a-z0-9]{32}|su[a-z2-7]{56}|s\.[a-z0-9]{24})(?![a-z0-9])",
+        "key-0123456789abcdef0123456789abcdef",
+    ),
+    Rule(
+        "token",
+        r"(?<![0-9])(?:[0-9]{8,10}:aa[\w-]{30,40}|[0-9]/[0-9]{16}:[0-9a-f]{32})"
+        r"|(?<![\w-])[\w-]{11}:apa91b[\w-]{20,}",
         "123456789:AAF0123456789abcdefghijABCDEFGHIJ01",
-        (":aa", "."),
+        (":",),
+    ),
+    Rule(
+        "token",
+        r"(?P<keep>(?<![a-z0-9])ac[0-9a-f]{32}[\"']?[\s:,]{1,4}[\"']?)[0-9a-f]{32}",
+        "AC0123456789abcdef0123456789abcdef:76543210fedcba9876543210fedcba98",
+        ("ac",),
     ),
 )

@@ -21,10 +21,8 @@ BLOCK = ("-----BEGIN PRIVATE KEY-----\n", "\n-----END PRIVATE KEY-----\n")
 
 def secret_of(rule: Rule) -> str:
     """The part of a rule's example that must go."""
-    match = rule.pattern.search(rule.example)
-    assert match is not None
-    kept = match.group("keep") if "keep" in rule.pattern.groupindex else ""
-    return match.group().removeprefix(kept)
+    (start, end), *_ = rule.spans(rule.example, rule.example.lower())
+    return rule.example[start:end]
 
 
 def half_survives(secret: str, text: str) -> bool:
