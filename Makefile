@@ -2,7 +2,8 @@
 PORT ?= 8080
 SECONDS_EACH ?= 60
 PYTHON := .venv/bin/python
-IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security
+IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security tests/redaction \
+	tests/fuzz/test_fuzz_targets.py
 ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run test check bench soak lint generate
@@ -27,9 +28,10 @@ lint:
 	$(PYTHON) -m ruff check $(ALL_CODE)
 	$(PYTHON) -m mypy
 
-bench: ## what a claim costs behind a million jobs
+bench: ## measure everything, beside other queues too, and write docs/performance.md
 	@sh scripts/setup.sh test
-	$(PYTHON) -m tests.benchmarks.claim_backlog
+	@sh scripts/setup.sh peers
+	$(PYTHON) -m tests.benchmarks
 
 soak: ## fuzz each target for SECONDS_EACH, following coverage; what is found stays in .soak/
 	@sh scripts/setup.sh soak

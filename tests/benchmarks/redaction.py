@@ -56,6 +56,14 @@ def milliseconds(text: str, rounds: int, whole: bool) -> list[float]:
     return spent
 
 
+def measure() -> tuple[float, float]:
+    """Medians in ms: a typical text of 300 bytes, and the slowest hostile one of 64 kB."""
+    texts = [sample.text[:300].ljust(300) for sample in load("development")]
+    typical = [ms for text in texts for ms in milliseconds(text, ROUNDS, whole=False)]
+    hostile = (milliseconds(text, ROUNDS, whole=False) for _, text in hostile_texts())
+    return statistics.median(typical), max(map(statistics.median, hostile))
+
+
 def main() -> None:
     for whole in (False, True):
         rows = []
