@@ -4,6 +4,7 @@ An instant is an integer: milliseconds since 1970-01-01 UTC. Integers compare by
 whatever wrote them; text forms exist only at the edge, as RFC 3339.
 """
 
+import functools
 import re
 import threading
 import time
@@ -48,8 +49,13 @@ def boot_seconds() -> float:
 
 def format_instant(instant: int) -> str:
     """Fixed-width UTC text with milliseconds: `2026-11-29T23:27:31.000Z`."""
-    moment = _EPOCH + timedelta(milliseconds=instant)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    second, millisecond = divmod(instant, 1000)
+    return f"{_format_second(second)}.{millisecond:03d}Z"
+
+
+@functools.lru_cache(1024)
+def _format_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat().removesuffix("+00:00")
 
 
 def parse_instant(text: str) -> int:

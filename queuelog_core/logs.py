@@ -4,12 +4,12 @@ Records carry their fields as `extra={"fields": {…}}`; the message is the name
 other libraries' records only the logger's name is kept: their words may hold what a client sent.
 """
 
-import json
 import logging
 import sys
 from typing import Any
 
 from queuelog_core.clock import format_instant
+from queuelog_core.documents import compact
 
 
 class JsonLines(logging.Formatter):
@@ -24,11 +24,14 @@ class JsonLines(logging.Formatter):
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[0]:
             line["cause"] = record.exc_info[0].__name__
-        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        return compact(line)
 
 
 def set_up_logging(level: str) -> None:
     """Send queuelog's own records to stderr; other libraries only from warnings up."""
+    # No line tells these, and to find them out costs more than the rest of a record.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.getLogger().handlers[:] = [handler]

@@ -22,6 +22,7 @@ from queuelog_core.job_types import RETRIES_MAX, RUNTIME_SECONDS_MAX
 from queuelog_core.new_job import DELAY_SECONDS_MAX
 
 DOCUMENT_BYTES_MAX = 65_536
+REQUEST_BYTES_MAX = 1024 * 1024
 KEY_CHARS_MAX = 255
 PAGE_JOBS_MAX = 200
 TYPES_MAX = 1000

@@ -26,7 +26,8 @@ from queuelog_core.errors import (
     StoreUnavailable,
     Unauthorized,
 )
-from queuelog_core.http.app import PROBLEM, create_app, problem_document, request_id_from
+from queuelog_core.http.answers import PROBLEM, problem_document
+from queuelog_core.http.app import create_app, request_id_from
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Identity
 from queuelog_core.logs import set_up_logging

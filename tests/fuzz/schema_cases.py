@@ -9,7 +9,7 @@ from schemathesis import Case, HookContext
 from schemathesis.core import NOT_SET
 from schemathesis.generation.meta import TestPhase
 
-from queuelog_core.http.app import REQUEST_BYTES_MAX
+from queuelog_core.http.bodies import REQUEST_BYTES_MAX
 from queuelog_core.http.openapi import openapi_document
 from tests.fuzz.schema_callers import KEY, PEERS, chance
 from tests.fuzz.schema_server import TYPES, Server

@@ -11,7 +11,8 @@ import sqlite3
 import tempfile
 from typing import Any
 
-from queuelog_core.http.app import PROBLEM, create_app
+from queuelog_core.http.answers import PROBLEM
+from queuelog_core.http.app import create_app
 from queuelog_core.http.lambda_adapter import handle, identify
 from queuelog_core.http.routes import GROUPS, ROUTES, routes_of
 from queuelog_core.queue import Queue
