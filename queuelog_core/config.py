@@ -6,8 +6,8 @@ A wrong value stops the start and names its variable.
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from queuelog_core.errors import ConfigError
 
@@ -19,8 +19,7 @@ _DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """What a server or a function runs with."""
 
     store: str

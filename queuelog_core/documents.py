@@ -3,16 +3,14 @@
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 # Made once: json.dumps makes an encoder for each call that names separators.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A parsed value and its compact text, which is what is stored and measured."""
 
     value: Any

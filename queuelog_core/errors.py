@@ -11,12 +11,10 @@ ConfigError: a wrong setting or file; stops the start, never travels over HTTP
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One thing wrong with one field; `message` never repeats a value of the request."""
 
     field: str

@@ -11,9 +11,8 @@ import secrets
 import string
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from queuelog_core.errors import ConfigError
 from queuelog_core.job import PRIORITIES, Priority
@@ -32,8 +31,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(NamedTuple):
     """Who a key stands for. `types` None: every type on the allowlist; `key_id` is for logs."""
 
     name: str
@@ -74,8 +72,7 @@ class Identity:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRecord:
+class KeyRecord(NamedTuple):
     """One key as the registry keeps it. Instants are milliseconds; `digest` is hex SHA-256."""
 
     id: str

@@ -13,10 +13,9 @@ type: nothing new is enqueued, what is there still runs.
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from queuelog_core.errors import ConfigError
 from queuelog_core.identity import NAME
@@ -35,8 +34,7 @@ class BackoffKind(StrEnum):
     EXPONENTIAL = "exponential"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class Backoff(NamedTuple):
     """How long a failed job waits before its next run."""
 
     kind: BackoffKind = BackoffKind.NONE
@@ -58,8 +56,7 @@ class Backoff:
         return min(math.ceil(base * (1 + _JITTER * random)), cap)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(NamedTuple):
     """What holds for the jobs of one type."""
 
     max_retries: int = 3

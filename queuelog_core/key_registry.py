@@ -14,7 +14,6 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from queuelog_core.clock import Clock, monotonic_seconds
@@ -114,7 +113,7 @@ class FileRegistry:
             for index, record in enumerate(records):
                 if record.id == key_id:
                     if record.revoked_at is None:
-                        records[index] = replace(record, revoked_at=self._clock())
+                        records[index] = record._replace(revoked_at=self._clock())
                     return records[index]
         raise ConfigError(f"no key has the id {key_id}")
 

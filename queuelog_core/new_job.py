@@ -1,6 +1,6 @@
 """What a producer asks for, and whether it may: from a request to a job that can be stored."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from queuelog_core.documents import Document, content_digest
 from queuelog_core.errors import Forbidden, PriorityNotAllowed, invalid
@@ -11,8 +11,7 @@ from queuelog_core.job_types import JobTypes
 DELAY_SECONDS_MAX = 31_536_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
+class NewJob(NamedTuple):
     """What a producer asks for. None means not sent; instants are milliseconds."""
 
     type: str

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.errors import StoreUnavailable
@@ -13,8 +13,7 @@ PROBE_EVERY_SECONDS = 10.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """The last answer of the store and its age in seconds."""
 
     is_writable: bool

@@ -6,8 +6,7 @@ the store applies them.
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from queuelog_core import transitions
 from queuelog_core.clock import Clock
@@ -23,15 +22,13 @@ from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Job
 from queuelog_core.job_types import JobTypes
 from queuelog_core.new_job import NewJob, admit
-from queuelog_core.redact import redact_code, redact_error
 from queuelog_core.reports import Report, Verb
 from queuelog_core.stores import Filter, Page, Position, Stats, Store, Transition
 
 POLL_SECONDS_MAX = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueued:
+class Enqueued(NamedTuple):
     """The job behind a request: new, or the one that the key names; `mismatch`: it differs."""
 
     job: Job
@@ -39,8 +36,7 @@ class Enqueued:
     mismatch: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(NamedTuple):
     """The job after a report; `replayed` tells that it was recorded before."""
 
     job: Job
@@ -85,9 +81,9 @@ class Queue:
         if identity.role is Role.PRODUCER:
             if where.producer_id not in (None, identity.name):
                 return Page([], None)
-            where = replace(where, producer_id=identity.name)
+            where = where._replace(producer_id=identity.name)
         elif identity.role is Role.WORKER:
-            where = replace(where, types=identity.types)
+            where = where._replace(types=identity.types)
         return self.store.list(where, limit, after)
 
     def claim(
@@ -141,6 +137,9 @@ class Queue:
         retry_in_seconds: int | None,
     ) -> Reported:
         """Record a failure; the texts are scrubbed before anything else sees them."""
+        # Only a failure pays for the rules, no cold start of another verb.
+        from queuelog_core.redact import redact_code, redact_error
+
         error = None if error is None else redact_error(error)
         error_code = None if error_code is None else redact_code(error_code)
         facts = [error, error_code, retryable, retry_in_seconds]

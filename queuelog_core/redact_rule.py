@@ -8,7 +8,8 @@ is replaced and never read again.
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from string import hexdigits
+from typing import NamedTuple
 
 START = r"(?<![a-z0-9_])"
 
@@ -21,14 +22,15 @@ _PASSWORDS = (
 )
 _SECRETS = (
     r"(?<![0-9]:)secret|credential|mnemonic|dockerconfigjson|sess(?:ion)?[_-]?id|code[_-]verifier"
-    r"|honeycomb-team|(?:api|apim|app|application|access|account|admin|agent|auth|client|consumer"
+    r"|honeycomb-team|(?:backup|recovery)[ _-]?code"
+    r"|(?:api|apim|app|application|access|account|admin|agent|auth|client|consumer"
     r"|crypt|deploy|encryption|fernet|hmac|host|license|licence|master|private|secret|service|shared"
     r"|sign|signing|storage|subscription|unseal|wallet|webhook)[_. -]?key"
-    r"|(?:access|admin|api|auth|bearer|bot|client|csrf|device|id|identity|middleware|oauth|private"
+    r"|(?:access|admin|api|auth|bearer|bot|client|csrf|device|(?<!inval)id|identity|middleware|oauth|private"
     r"|refresh|reset|sas|secret|security|session|sync|xsrf)[_ -]?token"
 )
 _SUFFIX = (
-    r"(?:[_-]?(?:access[_-]?key|base|confirm|data|hash|id|json|key|new|old|string|text|value|s))?"
+    r"(?:[_-]?(?:access[_-]?key|base|confirm(?:ation)?|data|hash|id|json|key|new|old|string|text|value|s))?"
     r"(?:[ _-]?[0-9]{1,2})?"
 )
 LABEL = rf"(?:{_PASSWORDS}|{_SECRETS}){_SUFFIX}"
@@ -48,11 +50,15 @@ LABEL_NEEDLES = (
         "mnemonic",
         "sess",
     ),
-    *("dockerconfig", "verif", "honeycomb", "key", "token"),
+    *("dockerconfig", "verif", "honeycomb", "backup", "recovery", "key", "token"),
 )
 
-SEPARATOR = r"[\"'`\\\])]{0,8}\s{0,8}(?:=>|:=|==?|[:：])\s{0,8}"
-OPEN = r"(?:[(<{\"'\\]|\[(?!redacted)){0,8}+"
+SEPARATOR = r"[\"'`\\\])]{0,8}\s{0,8}(?:=>|:=|==?|[:：]|(?<=\s)->)\s{0,8}"
+_HIDDEN = (
+    r"<[a-z_ -]{0,24}(?:missing|none|empty|hidden|redacted|masked|removed|unset|null|nil|password"
+    r"|secret|token|key)>"
+)
+OPEN = rf"(?:[({{\"'\\]|(?!{_HIDDEN})<|\[(?!redacted|\])){{0,8}}+"
 
 # What stands behind a label in a sentence, a template or a program is no secret.
 _SAID = (
@@ -65,15 +71,14 @@ _SAID = (
     " expecting unexpected got found given supplied specified default true false yes on off in to"
     " from for with without by as at of and or but if when while because since only length minimum"
     " maximum at least less more contains string number integer type file option flag argument"
-    " column reset change forgotten trop incorrecte? invalide requis doit est non ne falsch"
-    " ungültig"
-    " muss nicht bitte fehlt ist zu incorrect[ao] inválid[ao] incorreta debe deve es requerida não"
-    " errata obrigatória moet onjuist musi nieprawidłowe неверный неверен не должен попробуйте 错误"
-    " 不正确 不能为空"
+    " column reset change forgotten permission trop incorrecte? invalide requis doit est non ne"
+    " falsch ungültig muss nicht bitte fehlt ist zu incorrect[ao] inválid[ao] incorreta debe deve"
+    " es requerida não errata obrigatória moet onjuist musi nieprawidłowe неверный неверен"
+    " не должен попробуйте 错误 不正确 不能为空"
 )
 _PLACEHOLDER = (
-    r"\[redacted|[*•x]{3,64}(?![\w!])|\$\{|\$\(|%\(|%s|\{\{|<[a-z_ -]{0,24}(?:missing|none|empty"
-    r"|hidden|redacted|masked|removed|unset|null|nil|password|secret|token|key)>"
+    rf"\[redacted|[*•x]{{3,64}}(?![\w!])|\$\{{|\$\(|%\(|%s|\{{\{{|{_HIDDEN}"
+    r"|(?:password|secret|token|key)(?:[\]>}]| [a-z]{2,32} [a-z]{2,32})"
     r"|(?:rsa|dsa|ecdsa|ed|aes|hmac|sha|[hre]s)-?[0-9]{0,5}(?![\w.!=+/-])"
 )
 _CODE = (
@@ -83,7 +88,8 @@ _CODE = (
     r"\.[a-z_]{2,32}(?![\w.])"
 )
 NO_SECRET = (
-    rf"(?!{_PLACEHOLDER}|{_CODE}|(?:{'|'.join(_SAID.split())}|this (?:field|value))"
+    rf"(?!{_PLACEHOLDER}|{_CODE}|(?:{'|'.join(_SAID.split())}|this (?:field|value)"
+    r"|(?:this|your) [a-z]{2,16} (?:is|are|was|has|have|may|must|should|can|does|will))"
     r"(?=[.,;:!?]?(?:[\s\"'`)\]}]|$)))"
 )
 
@@ -99,7 +105,7 @@ RANDOM = r"[\w+/=.~%-]"
 
 # What stands between a label and its value, and the value. `pass` alone is a verb as well.
 QUOTED = (
-    rf"(?P<keep1>(?:{SEPARATOR}[\[(]?(?:some\(|secretstr\(|string\([0-9]{{1,4}}\) )?"
+    rf"(?P<keep1>(?:{SEPARATOR}[\[(]?(?:some\(|secretstr\(|string\([0-9]{{1,4}}\) |\]?string\{{)?"
     # In a sentence only a password; in a pair only what is not the name of another field.
     r"|\s(?<!secret.)(?<!key.)(?<!token.)(?<!l.)(?<!s.)\s{0,2}\(?"
     r"|[\"'],\s?(?=[bu]?[\"'][a-z_ ]{0,64}[^a-z_ \"']))"
@@ -111,22 +117,28 @@ UNQUOTED = (
 )
 ELEMENT = (
     r"(?P<keep3>[\"'\](\s][^<>{}]{0,60}?\b(?:input_)?(?:value|input)[\"']?\s?[=:]\s?[\"']?"
-    r"|(?:[\"'\s][^<>\r\n]{0,80})?(?<![=-])(?P<tag>>)(?:<[^<>\r\n]{1,40}>)?(?:<!\[cdata\[)?)"
+    r"|(?:[\"'\s][^<>\r\n]{0,80}+|</[\w:-]{1,40}>\s{0,16}<[\w:-]{0,40}(?:value|string))?"
+    r"(?<![=/-])(?P<tag>>)(?:<[^<>\r\n]{1,40}>)?(?:<!\[cdata\[)?)"
     rf"{NO_SECRET}(?(tag)[^<>\r\n]{{3,}}|[^\s\"']{{3,}})"
 )
 TOLD = (
     rf"(?P<keep4>(?:(?<!pass)|(?<=requirepass))\s{{1,8}}"
     rf"(?:for [a-z ]{{1,24}} (?:is|was) |is |was |of |ist |lautet |est |es |это )?[\"']?)"
-    rf"{NO_SECRET}"
-    r"(?=\S{0,40}[0-9])(?=\S{0,40}[a-z!#$*+=?^~])[^\s\"',;]{6,}"
+    rf"{NO_SECRET}(?!\(?[\w./\\:@-]{{1,128}}\.[a-z]{{1,4}}:[0-9])"
+    r"(?=\S{0,40}(?:[0-9]|\w[!#$*^~]\w))(?=\S{0,40}[a-z!#$*+=?^~])[^\s\"',;]{6,}"
 )
+
+
+def is_drawn(text: str) -> bool:
+    """Whether no person wrote this: mixed case with digits, or hexadecimal."""
+    kinds = (str.isupper, str.islower, str.isdigit)
+    return all(any(map(kind, text[:40])) for kind in kinds) or not set(text[:20]) - set(hexdigits)
 
 
 _compiled = functools.cache(re.compile)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A kind of secret. A group `keep…` in the pattern stays; the rest of the match is replaced.
 
     The pattern is matched against the lower-cased text, which is ten times faster than a match that

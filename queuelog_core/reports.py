@@ -1,7 +1,7 @@
 """What a worker may still say of a job: the table of reports of the contract, in its order."""
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
+from typing import NamedTuple
 
 from queuelog_core.errors import AlreadyReported, LateReport, LeaseLost, NotOwner, no_such_state
 from queuelog_core.job import Job, Outcome, Status
@@ -14,8 +14,7 @@ class Verb(StrEnum):
     RELEASE = "release"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """What a worker says of a job. `digest` stands for verb and body: equal, the same report."""
 
     verb: Verb

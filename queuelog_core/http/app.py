@@ -32,7 +32,6 @@ from queuelog_core.http.strict_json import parse_json
 from queuelog_core.identity import Identity
 from queuelog_core.probe import Probe
 from queuelog_core.queue import Queue
-from queuelog_core.redact import scrub
 
 Identify = Callable[[dict[str, Any]], Identity]
 """From the WSGI environ to an identity; raises Unauthorized, Forbidden or StoreUnavailable."""
@@ -144,8 +143,12 @@ def _begin() -> None:
 
 def request_id_from(given: str) -> str:
     """The caller's id when it is well formed and no secret, for it is logged; else a new one."""
-    usable = _REQUEST_ID.fullmatch(given) and scrub(given) == given
-    return given if usable else secrets.token_hex(8)
+    if not _REQUEST_ID.fullmatch(given):
+        return secrets.token_hex(8)
+    # A cold start does not pay for what few requests need.
+    from queuelog_core.redact import scrub
+
+    return given if scrub(given) == given else secrets.token_hex(8)
 
 
 def _end(response: Response) -> Response:

@@ -1,7 +1,6 @@
 """What each route reads: its body or its query, with the limits of the contract."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from queuelog_core.documents import Document
 from queuelog_core.errors import FieldError
@@ -34,8 +33,7 @@ _PRIORITY = Label(PRIORITIES, any_case=True)
 _ATTEMPT = Integer(1, INTEGER_MAX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnqueueBody:
+class EnqueueBody(NamedTuple):
     type: Annotated[str, _TYPE]
     payload: Annotated[Document | None, Json(DOCUMENT_BYTES_MAX, object_only=True)] = None
     priority: Annotated[Priority | None, _PRIORITY] = None
@@ -50,21 +48,18 @@ class EnqueueBody:
         return [FieldError("delay_seconds", "conflict", "Give run_at or delay_seconds, not both.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimBody:
+class ClaimBody(NamedTuple):
     types: Annotated[list[str] | None, ListOf(_TYPE, 1, TYPES_MAX)] = None
     lease_seconds: Annotated[int | None, Integer(1, RUNTIME_SECONDS_MAX)] = None
     worker_id: Annotated[None, Ignored()] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompleteBody:
+class CompleteBody(NamedTuple):
     attempt: Annotated[int | None, _ATTEMPT] = None
     result: Annotated[Document | None, Json(DOCUMENT_BYTES_MAX)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailBody:
+class FailBody(NamedTuple):
     attempt: Annotated[int | None, _ATTEMPT] = None
     error: Annotated[str | None, Text()] = None
     error_code: Annotated[
@@ -79,8 +74,7 @@ class FailBody:
         return [FieldError("retry_in_seconds", "conflict", "Not with retryable false.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListQuery:
+class ListQuery(NamedTuple):
     status: Annotated[Status | None, Label({status.value: status for status in Status})] = None
     type: Annotated[str | None, _TYPE] = None
     priority: Annotated[Priority | None, _PRIORITY] = None

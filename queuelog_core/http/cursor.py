@@ -2,7 +2,6 @@
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import astuple
 
 from queuelog_core.documents import short_digest
 from queuelog_core.errors import ValidationFailed, invalid
@@ -33,7 +32,7 @@ def decode_cursor(cursor: str, where: Filter, reader: str) -> Position:
 
 
 def _seal(position: Position, where: Filter, reader: str) -> str:
-    fields = [sorted(v) if isinstance(v, frozenset) else v for v in astuple(where)]
+    fields = [sorted(v) if isinstance(v, frozenset) else v for v in where]
     return short_digest([*position, reader, *fields])
 
 

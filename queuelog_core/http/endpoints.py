@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from queuelog_core.clock import format_instant
 from queuelog_core.errors import StoreUnavailable, invalid
@@ -26,8 +26,7 @@ from queuelog_core.queue import Queue, Reported
 from queuelog_core.stores import Count, Filter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """One request after all checks of the front: who asks, and the parsed body or query."""
 
     queue: Queue
@@ -43,13 +42,12 @@ class Call:
         return self.caller
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """Status, JSON document (None: no body) and headers; `job_id` is for the log."""
 
     status: int
     document: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     job_id: int | None = None
 
 

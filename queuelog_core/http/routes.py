@@ -5,7 +5,7 @@ serves a route: a further route rides with the one that has the same rights.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from queuelog_core.http import endpoints
 from queuelog_core.http.bodies import ClaimBody, CompleteBody, EnqueueBody, FailBody, ListQuery
@@ -18,8 +18,7 @@ WORKERS = frozenset({Role.WORKER, Role.ADMIN})
 OPEN: frozenset[Role] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class Route(NamedTuple):
     """One route. No roles: open to everybody. `replies` are the statuses of success."""
 
     name: str

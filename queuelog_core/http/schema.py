@@ -1,40 +1,40 @@
-"""Bodies and queries as dataclasses whose fields carry rules: one source to parse and to document.
+"""Bodies and queries as classes whose fields carry rules: one source to parse and to document.
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class ClaimBody:
+    class ClaimBody(NamedTuple):
         lease_seconds: Annotated[int | None, Integer(1, 43_200)] = None
 
 A field without a default is required; `null` for an optional one means absent. All faults are
 collected; no message repeats a value of the request.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from queuelog_core.errors import FieldError, ValidationFailed
 from queuelog_core.http.rules import QueryRule, Refused, Rule
 
 ERRORS_MAX = 20
+REQUIRED = object()
 _FIELD_CHARS_MAX = 64
 _T = TypeVar("_T")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
+    """`default` is REQUIRED for a field that has none."""
+
     name: str
     rule: Rule
     default: Any
 
     @property
     def required(self) -> bool:
-        return self.default is dataclasses.MISSING
+        return self.default is REQUIRED
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the field as a query parameter takes it."""
         schema = self.rule.schema()
-        if self.default in (None, dataclasses.MISSING):
+        if self.default in (None, REQUIRED):
             return schema
         labels = getattr(self.rule, "values", {})
         shown = {value: label for label, value in labels.items()}.get(self.default, self.default)
@@ -46,8 +46,8 @@ def fields_of(shape: type[Any]) -> tuple[Field, ...]:
     """The fields of a body or query, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
-        Field(field.name, hints[field.name].__metadata__[0], field.default)
-        for field in dataclasses.fields(shape)
+        Field(name, hints[name].__metadata__[0], shape._field_defaults.get(name, REQUIRED))
+        for name in shape._fields
     )
 
 

@@ -7,7 +7,7 @@ write, or nothing if somebody came between. It never chooses a transition. Insta
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from queuelog_core.errors import ConfigError
@@ -22,8 +22,7 @@ Position = tuple[int, int]
 """Where a list goes on: `(created_at, id)` of the last job looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(NamedTuple):
     """Which jobs a list shows. `types` is what the caller may see; None means no bound."""
 
     status: Status | None = None
@@ -37,8 +36,7 @@ class Filter:
     newest_first: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Part of a list. Only `next` None ends the list; a page may be short or empty before that."""
 
     jobs: list[Job]
@@ -53,8 +51,7 @@ class Count:
     capped: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class Stats(NamedTuple):
     """`statuses` maps type to status to number of jobs; `oldest_due_at` names each priority."""
 
     exact: bool

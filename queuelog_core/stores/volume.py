@@ -7,8 +7,8 @@ half a transaction then becomes permanent. So there every access asks the server
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from queuelog_core.clock import boot_seconds
 from queuelog_core.errors import StoreUnavailable
@@ -18,8 +18,7 @@ _NETWORK_TYPES = frozenset({"nfs", "nfs4"})
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(NamedTuple):
     """How to open and share a file: journal mode, waits in seconds, cache (negative: KiB)."""
 
     journal_mode: str

@@ -2,7 +2,6 @@
 
 import json
 from base64 import urlsafe_b64encode
-from dataclasses import fields, replace
 from typing import Any
 
 from queuelog_core.errors import ValidationFailed
@@ -91,10 +90,10 @@ def _check_bound(place: Position, where: Filter) -> None:
     """It is read in its own list and in no other."""
     cursor = encode_cursor(place, where, READER)
     assert _check_read(cursor, where) == place
-    for field in fields(Filter):
-        for option in _OPTIONS[field.name]:
-            other = replace(where, **{field.name: option})
-            assert other == where or _check_read(cursor, other) is None, field.name
+    for name in Filter._fields:
+        for option in _OPTIONS[name]:
+            other = where._replace(**{name: option})
+            assert other == where or _check_read(cursor, other) is None, name
     try:
         decode_cursor(cursor, where, "shop")
     except ValidationFailed:

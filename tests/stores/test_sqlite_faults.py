@@ -4,7 +4,6 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from tests.support.backlogs import thread_connection
 from tests.support.factories import NOON, pending_job
 from tests.support.stores import claim_one, insert
 
-IMPATIENT = replace(LOCAL, busy_seconds=0.05)
+IMPATIENT = LOCAL._replace(busy_seconds=0.05)
 
 
 @pytest.fixture

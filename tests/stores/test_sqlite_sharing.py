@@ -4,7 +4,6 @@ import multiprocessing
 import sqlite3
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_connections_of_threads_that_ended_are_closed(store: SqliteStore) -> Non
 
 def test_threads_that_wait_too_long_for_their_turn_are_told(store: SqliteStore) -> None:
     told: list[BaseException] = []
-    store._file._volume = replace(LOCAL, busy_seconds=0.05)
+    store._file._volume = LOCAL._replace(busy_seconds=0.05)
 
     def wait_in_vain(connection: sqlite3.Connection) -> None:
         other = threading.Thread(target=try_to_write)
