@@ -1,6 +1,7 @@
 # make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
 PORT ?= 8080
 SECONDS_EACH ?= 60
+CASES ?= 20000
 PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security tests/redaction \
 	tests/fuzz/test_fuzz_targets.py
@@ -16,7 +17,7 @@ test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=95
-	$(PYTHON) -m pytest -q tests/contract tests/system
+	$(PYTHON) -m pytest -q tests/contract tests/fuzz/test_schema.py tests/system
 
 check: ## the quick inner loop
 	@sh scripts/setup.sh test
@@ -33,9 +34,10 @@ bench: ## measure everything, beside other queues too, and write docs/performanc
 	@sh scripts/setup.sh peers
 	$(PYTHON) -m tests.benchmarks
 
-soak: ## fuzz each target for SECONDS_EACH, following coverage; what is found stays in .soak/
+soak: ## fuzz each parser for SECONDS_EACH, following coverage (finds stay in .soak/), then the API
 	@sh scripts/setup.sh soak
 	@$(PYTHON) -m tests.fuzz.soak_run $(SECONDS_EACH)
+	QUEUELOG_FUZZ_CASES=$(CASES) $(PYTHON) -m pytest -q --timeout 7200 tests/fuzz/test_schema.py
 
 generate: ## write openapi.json and infra/http.yml anew
 	@sh scripts/setup.sh test
