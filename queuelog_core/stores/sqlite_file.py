@@ -8,7 +8,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,13 +39,15 @@ class SqliteFile:
         self.path = path
         self._volume = volume
         self._forget()
-        with self._translated():
-            self._header = refuse_wal(path) if volume.guarded else None
-            with contextlib.suppress(FileExistsError):
-                # Payloads lie in it; SQLite gives the files beside it the same mode.
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            connect(path, volume, "rwc", self._deadline()).close()
-            self._inode = path.stat().st_ino
+        self._in_our_words(self._open_first)
+
+    def _open_first(self) -> None:
+        self._header = refuse_wal(self.path) if self._volume.guarded else None
+        with contextlib.suppress(FileExistsError):
+            # Payloads lie in it; SQLite gives the files beside it the same mode.
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        connect(self.path, self._volume, "rwc", self._deadline()).close()
+        self._inode = self.path.stat().st_ino
 
     def write(self, work: _Work[_T], busy_seconds: float | None = None) -> _T:
         """Run `work` in one write transaction and commit it.
@@ -54,13 +56,17 @@ class SqliteFile:
         """
 
         def transaction(connection: sqlite3.Connection, deadline: float) -> _T:
-            with self._turn(connection, deadline):
+            self._take_turn(deadline)
+            try:
                 guard = self._begin_write(connection, deadline)
                 result = work(connection)
                 guard.check("before the commit")
                 self._commit(connection, deadline)
                 guard.check("after the commit: the outcome is unknown")
                 return result
+            finally:
+                self._end(connection)
+                self._writing.release()
 
         return self._run(transaction, busy_seconds)
 
@@ -96,11 +102,10 @@ class SqliteFile:
     def _deadline(self, busy_seconds: float | None = None) -> float:
         return monotonic_seconds() + (busy_seconds or self._volume.busy_seconds)
 
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        """What goes wrong below in our words, with the path."""
+    def _in_our_words(self, step: Callable[[], _T]) -> _T:
+        """What `step` returns; what goes wrong below is told in our words, with the path."""
         try:
-            yield
+            return step()
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         except OSError as error:
@@ -112,13 +117,15 @@ class SqliteFile:
 
     def _run(self, transaction: _Transaction[_T], busy_seconds: float | None) -> _T:
         deadline = self._deadline(busy_seconds)
-        with self._translated():
-            try:
-                return self._try(transaction, deadline)
-            except sqlite3.Error as error:
-                if not is_worth_a_retry(error):
-                    raise
+        return self._in_our_words(lambda: self._try_twice(transaction, deadline))
+
+    def _try_twice(self, transaction: _Transaction[_T], deadline: float) -> _T:
+        try:
             return self._try(transaction, deadline)
+        except sqlite3.Error as error:
+            if not is_worth_a_retry(error):
+                raise
+        return self._try(transaction, deadline)
 
     def _try(self, transaction: _Transaction[_T], deadline: float) -> _T:
         connection = self._connection(deadline)
@@ -131,16 +138,10 @@ class SqliteFile:
         finally:
             self._end(connection)
 
-    @contextlib.contextmanager
-    def _turn(self, connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
+    def _take_turn(self, deadline: float) -> None:
         """Threads of one process write in turn: waiting here costs less than asking the file."""
         if not self._writing.acquire(timeout=max(0.0, deadline - monotonic_seconds())):
             raise StoreBusy(f"{self.path}: others in this process wrote too long")
-        try:
-            yield
-        finally:
-            self._end(connection)
-            self._writing.release()
 
     def _begin_write(self, connection: sqlite3.Connection, deadline: float) -> Guard:
         for _ in range(_JOURNAL_TRIES):
