@@ -2,7 +2,7 @@
 
 import re
 
-from queuelog_core.redact_rule import RANDOM, START, Rule
+from queuelog_core.redact_rule import RANDOM, START, Rule, is_drawn
 
 
 def _prefixed(name: str, prefixes: str, example: str, least: int = 16) -> Rule:
@@ -11,6 +11,32 @@ def _prefixed(name: str, prefixes: str, example: str, least: int = 16) -> Rule:
     forms = "|".join(map(re.escape, needles))
     return Rule(name, rf"{START}(?:{forms}){RANDOM}{{{least},}}", example, needles)
 
+
+_AWS_KEY = r"(?:akia|asia|abia|acca|aroa|aida)[a-z2-7]{16}"
+
+
+def _is_card(text: str) -> bool:
+    """Luhn's check, so that an order number is left alone."""
+    digits = [int(char) for char in text if char.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+PRIVATE_KEYS: tuple[Rule, ...] = (
+    Rule(
+        "private-key",
+        r"-{4,5} ?begin[a-z0-9 ]{0,40}private key(?: block)? ?-{4,5}(?:[^-]|-(?!---))*+"
+        r"(?:-{4,5} ?end[a-z0-9 ]{0,60}-{4,5})?",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
+        ("private key",),
+    ),
+    Rule(
+        "private-key",
+        r"(?P<keep>private-lines:\s?+)(?!\[redacted)[^-]++(?:-mac\s?:\s?[0-9a-f]{16,128})?",
+        "Private-Lines: 1\nAAAAgQCvXyYxWk\nPrivate-MAC: 0123456789abcdef0123456789abcdef",
+        ("private-lines",),
+    ),
+)
 
 TOKENS: tuple[Rule, ...] = (
     Rule(
@@ -28,7 +54,8 @@ TOKENS: tuple[Rule, ...] = (
     ),
     Rule(
         "aws-access-key",
-        START + r"(?:akia|asia|abia|acca|aroa|aida)[a-z2-7]{16}",
+        # Keys have one length, so another may follow at once.
+        rf"(?:{START}|(?<={_AWS_KEY})){_AWS_KEY}",
         "AKIAIOSFODNN7EXAMPLE",
         ("akia", "asia", "abia", "acca", "aroa", "aida"),
     ),
@@ -94,7 +121,7 @@ TOKENS: tuple[Rule, ...] = (
     _prefixed(
         "saas",
         "lin_api_ lin_oauth_ NRAK- NRII- NRJS- figd_ figu_ PMAK- sntrys_ sntryu_ glc_eyJ glsa_ ntn_"
-        " CFPAT- pat-na1- pat-eu1- sk.eyJ tfp_ dt0c01. dt0s01. xkeysib- rdme_ EAACEdEose0cBA",
+        " CFPAT- pat-na1- pat-eu1- sk.eyJ tfp_ dt0c01. dt0s01. xkeysib- rdme_ CfDJ8 EAACEdEose0cBA",
         "lin_api_0123456789abcdefghijABCDEFGHIJ0123456789",
     ),
     Rule(
@@ -132,5 +159,36 @@ TOKENS: tuple[Rule, ...] = (
         r"(?P<keep>(?<![a-z0-9])ac[0-9a-f]{32}[\"']?[\s:,]{1,4}[\"']?)[0-9a-f]{32}",
         "AC0123456789abcdef0123456789abcdef:76543210fedcba9876543210fedcba98",
         ("ac",),
+    ),
+    Rule(
+        "webhook",
+        r"(?P<keep>//[\w.-]{0,64}hooks?\.[\w.-]{1,64}/|/webhook[\w]{0,4}/)(?=[^\s\"'<>]{0,64}[0-9])"
+        r"[\w/@.-]{12,}",
+        "https://hooks.slack.com/services/T0123456/B0123456789/0123456789abcdefghijABCD",
+        ("hook",),
+    ),
+    Rule(
+        "link",
+        rf"(?P<keep>/(?:reset|verify|confirm|invite|activate|login|magic)[\w-]{{0,16}}/)"
+        rf"(?=\S{{0,64}}[0-9]){RANDOM}{{20,}}",
+        "https://example.com/reset/0123456789abcdefABCDEF",
+        ("/reset", "/verify", "/confirm", "/invite", "/activate", "/login", "/magic"),
+        accept=is_drawn,
+    ),
+    Rule(
+        "password-hash",
+        r"\$(?:[1256y]|2[abxy]|apr1|argon2[a-z]{1,2}|scrypt)\$[\w./+=,$-]{16,}"
+        r"|pbkdf2[\w-]{0,16}[$:][\w./+=,$:-]{16,}|\{s?(?:sha|md5)[0-9]{0,3}\}[\w+/=]{16,}",
+        "$2b$12$0123456789abcdefghijABCDEFGHIJ",
+        ("$", "}"),
+    ),
+    Rule(
+        "card",
+        r"(?<![\w.-])(?:4[0-9]{12}(?:[0-9]{3})?|(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}"
+        r"|6(?:011|5[0-9]{2})|35[0-9]{2})[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}"
+        r"|3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5}"
+        r"|3(?:0[0-5]|[68][0-9])[0-9]{11})(?![\w-])",
+        "4242 4242 4242 4242",
+        accept=_is_card,
     ),
 )

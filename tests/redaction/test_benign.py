@@ -3,7 +3,10 @@
 from queuelog_core.redact import redact_error
 from tests.redaction.corpus import load
 
-SAMPLES = load("benign_development", "benign_held_out", "benign_fresh", "benign_unseen")
+SAMPLES = load(
+    *("benign_development", "benign_held_out", "benign_fresh", "benign_unseen"),
+    *("benign_blind", "benign_blind_again", "benign_blind_third"),
+)
 CHANGED_MAX = 0.02
 
 

@@ -12,7 +12,9 @@ from queuelog_core.logs import JsonLines
 from tests.redaction.corpus import Sample, load
 from tests.support.http import Api
 
-SAMPLES = load("development", "held_out", "fresh", "unseen")
+SAMPLES = load(
+    *("development", "held_out", "fresh", "unseen"), *("blind", "blind_again", "blind_third")
+)
 READERS = ["producer", "worker", "other-worker"]
 CODES = ["ghp_{:036d}", "sk_live_{:024d}", "ql_worker_{:043d}", "npm_{:036d}", "4242424242424242"]
 

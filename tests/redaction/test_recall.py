@@ -7,7 +7,9 @@ from tests.redaction.corpus import Sample, load
 from tests.redaction.mutators import MUTATORS
 
 # The lines of missed.txt are known to be missed, and count; docs/redaction.md says why.
-FOUND = load("development", "held_out", "fresh", "unseen")
+FOUND = load(
+    *("development", "held_out", "fresh", "unseen"), *("blind", "blind_again", "blind_third")
+)
 SAMPLES = [*FOUND, *load("missed")]
 KINDS = sorted({sample.kind for sample in SAMPLES})
 RECALL_MIN, MUTATED_RECALL_MIN = 0.99, 0.95
@@ -83,7 +85,14 @@ def test_the_beginning_of_a_very_long_secret_at_the_bound_does_not_survive(
         ("https://user:pa/ssw0rd@host/x", "ssw0rd"),
         ("password=<hunter2>", "hunter2"),
         ("İ password=hunter2 İ", "hunter2"),
+        ("AKIAIOSFODNN7EXAMPLE" * 2, "AKIAIOSFODNN7EXAMPLE"),
     ],
 )
 def test_a_secret_that_was_once_missed_is_found(text: str, secret: str) -> None:
     assert secret not in redact_error(text)
+
+
+def test_nothing_of_a_token_with_a_colon_stays_behind_its_scheme() -> None:
+    token = "123456789:AAF0123456789abcdefghijABCDEFGHIJ01"
+
+    assert redact_error(f"Bearer {token}") == "Bearer [redacted:bearer]"
