@@ -4,6 +4,7 @@ INDEXED BY is needed: with the indexes of the lists present the planner would wa
 The guarded update names only mutable columns, because a column in SET rewrites its indexes.
 """
 
+from operator import attrgetter
 from typing import Any
 
 from queuelog_core.job import Job, Priority, Status
@@ -24,11 +25,11 @@ FIND_KEY = """
 SELECT id FROM jobs INDEXED BY jobs_key WHERE producer_id = ? AND idempotency_key = ?
 """
 GET_JOB = """
-SELECT j.id, j.type, j.priority, j.status, j.retry_count, j.max_retries, j.idempotency_key,
-       j.claimed_at, j.worker_id, j.created_at, j.updated_at, j.run_at, j.attempt,
-       j.lease_expires_at, j.release_count, j.producer_id, j.error_code, j.error_attempt,
-       j.finished_at, j.cancel_requested_at, j.redriven_by, j.fingerprint, j.version, j.history,
-       p.payload, r.result, e.error
+SELECT j.id, j.type, p.payload, j.priority, j.producer_id, j.max_retries, j.created_at,
+       j.updated_at, j.run_at, j.idempotency_key, j.fingerprint, j.status, j.retry_count,
+       j.release_count, j.attempt, j.claimed_at, j.worker_id, j.lease_expires_at, e.error,
+       j.error_code, j.error_attempt, r.result, j.finished_at, j.cancel_requested_at,
+       j.redriven_by, j.history, j.version
 FROM jobs AS j
 JOIN job_payloads AS p ON p.job_id = j.id
 LEFT JOIN job_results AS r ON r.job_id = j.id
@@ -36,10 +37,10 @@ LEFT JOIN attempt_errors AS e ON e.job_id = j.id AND e.attempt = j.error_attempt
 WHERE j.id = ?
 """
 UPDATE_JOB = """
-UPDATE jobs SET status = ?, retry_count = ?, claimed_at = ?, worker_id = ?, updated_at = ?,
-                run_at = ?, attempt = ?, lease_expires_at = ?, release_count = ?, error_code = ?,
-                error_attempt = ?, finished_at = ?, cancel_requested_at = ?, redriven_by = ?,
-                history = ?, version = ?
+UPDATE jobs SET status = ?, history = ?, retry_count = ?, release_count = ?, attempt = ?,
+                claimed_at = ?, worker_id = ?, updated_at = ?, run_at = ?, lease_expires_at = ?,
+                error_code = ?, error_attempt = ?, finished_at = ?, cancel_requested_at = ?,
+                redriven_by = ?, version = ?
 WHERE id = ? AND version = ?
 """
 
@@ -106,6 +107,14 @@ DELETE FROM jobs WHERE id IN (
 PROBE = "UPDATE probes SET count = count + 1 WHERE id = 1"
 
 
+_PRIORITY, _STATUS, _HISTORY = map(Job._fields.index, ("priority", "status", "history"))
+_changing = attrgetter(
+    *("retry_count", "release_count", "attempt", "claimed_at", "worker_id", "updated_at"),
+    *("run_at", "lease_expires_at", "error_code", "error_attempt", "finished_at"),
+    *("cancel_requested_at", "redriven_by", "version"),
+)
+
+
 def insert_values(job: Job) -> tuple[Any, ...]:
     """Parameters of INSERT_JOB."""
     return (
@@ -123,56 +132,13 @@ def insert_values(job: Job) -> tuple[Any, ...]:
 
 def update_values(job: Job, version: int) -> tuple[Any, ...]:
     """Parameters of UPDATE_JOB; `version` is the one that was read."""
-    return (
-        job.status.value,
-        job.retry_count,
-        job.claimed_at,
-        job.worker_id,
-        job.updated_at,
-        job.run_at,
-        job.attempt,
-        job.lease_expires_at,
-        job.release_count,
-        job.error_code,
-        job.error_attempt,
-        job.finished_at,
-        job.cancel_requested_at,
-        job.redriven_by,
-        encode_history(job.history),
-        job.version,
-        job.id,
-        version,
-    )
+    return (job.status.value, encode_history(job.history), *_changing(job), job.id, version)
 
 
 def read_job(row: tuple[Any, ...]) -> Job:
-    """A job from a row of GET_JOB."""
-    return Job(
-        id=row[0],
-        type=row[1],
-        priority=Priority(row[2]),
-        status=Status(row[3]),
-        retry_count=row[4],
-        max_retries=row[5],
-        idempotency_key=row[6],
-        claimed_at=row[7],
-        worker_id=row[8],
-        created_at=row[9],
-        updated_at=row[10],
-        run_at=row[11],
-        attempt=row[12],
-        lease_expires_at=row[13],
-        release_count=row[14],
-        producer_id=row[15],
-        error_code=row[16],
-        error_attempt=row[17],
-        finished_at=row[18],
-        cancel_requested_at=row[19],
-        redriven_by=row[20],
-        fingerprint=row[21],
-        version=row[22],
-        history=decode_history(row[23]),
-        payload=row[24],
-        result=row[25],
-        error=row[26],
-    )
+    """A job from a row of GET_JOB, whose columns are in the order of the job's fields."""
+    values = list(row)
+    values[_PRIORITY] = Priority(row[_PRIORITY])
+    values[_STATUS] = Status(row[_STATUS])
+    values[_HISTORY] = decode_history(row[_HISTORY])
+    return Job._make(values)
