@@ -19,7 +19,7 @@ from queuelog_core.key_registry import FileRegistry
 from queuelog_core.queue import Queue
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.benchmarks.load import requests_a_second
-from tests.benchmarks.measuring import PAIRS, Ratio, bare, cost_ratio, rate_ratio, record, replay
+from tests.benchmarks.measuring import PAIRS, Ratio, bare, compare, record, replay
 from tests.support.factories import pending_job
 from tests.support.http import shipped_types
 from tests.support.servers import environment, make_key, running, serving
@@ -90,11 +90,11 @@ def in_process(folder: Path) -> Ratio:
     queue = Queue(SqliteStore(folder / "queuelog.db"), shipped_types(), SystemClock())
     ours = create_app(queue, identify_by_key(registry)).wsgi_app
     theirs = echo(lambda: replay(connection, next(commits))).wsgi_app
-    found = cost_ratio(
+    found = compare(
         "POST /jobs / Flask's JSON echo + the same commit, in process",
         lambda: microseconds(ours, key),
         lambda: microseconds(theirs),
-        goal=2.0,
+        at_most=2.0,
         unit="us",
     )
     connection.close()
@@ -111,10 +111,10 @@ def served(folder: Path) -> Ratio:
         running(command, folder / "echo", environment()) as echoing,
     ):
         echoing.wait_until_ready()
-        return rate_ratio(
+        return compare(
             "POST /jobs / a JSON echo without a store, by waitress",
             lambda: requests_a_second(server.url, key, BODY),
             lambda: requests_a_second(echoing.url, key, BODY),
-            goal=0.40,
+            at_least=0.40,
             unit="requests/s",
         )

@@ -45,39 +45,16 @@ class Ratio:
         return self.value >= self.goal if self.at_least else self.value <= self.goal
 
 
-def rate_ratio(
+def compare(
     name: str,
     ours: Callable[[], float],
     theirs: Callable[[], float],
     *,
-    goal: float | None,
     unit: str,
+    at_least: float | None = None,
+    at_most: float | None = None,
 ) -> Ratio:
-    """How much of the other's rate is ours; both return operations a second."""
-    return _ratio(name, ours, theirs, goal=goal, at_least=True, unit=unit)
-
-
-def cost_ratio(
-    name: str,
-    ours: Callable[[], float],
-    theirs: Callable[[], float],
-    *,
-    goal: float | None,
-    unit: str,
-) -> Ratio:
-    """How many times the other's cost is ours; both return a cost of one operation."""
-    return _ratio(name, ours, theirs, goal=goal, at_least=False, unit=unit)
-
-
-def _ratio(
-    name: str,
-    ours: Callable[[], float],
-    theirs: Callable[[], float],
-    *,
-    goal: float | None,
-    at_least: bool,
-    unit: str,
-) -> Ratio:
+    """How many times the other's figure is ours, and one of two goals, or none."""
     ours(), theirs()
     pairs = []
     for turn in range(PAIRS):
@@ -91,8 +68,8 @@ def _ratio(
     ratios = [mine / other for mine, other in pairs]
     found = Ratio(
         name=name,
-        goal=goal,
-        at_least=at_least,
+        goal=at_most if at_least is None else at_least,
+        at_least=at_most is None,
         value=statistics.median(ratios),
         low=min(ratios),
         high=max(ratios),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from queuelog_core.stores import open_store
 from queuelog_core.stores.sqlite import SqliteStore
-from tests.benchmarks.measuring import Ratio, rate_ratio
+from tests.benchmarks.measuring import Ratio, compare
 from tests.support.factories import pending_job
 from tests.support.processes import run_all, until_free
 from tests.support.stores import claim, complete
@@ -70,11 +70,11 @@ def run(folder: Path, processes: int, crowd: Crowd) -> float:
 
 def measure(folder: Path) -> tuple[Ratio, Crowd]:
     crowd = Crowd()
-    ratio = rate_ratio(
+    ratio = compare(
         "4 processes / 1 process, claim + complete",
         lambda: run(folder, PROCESSES, crowd),
         lambda: run(folder, 1, crowd),
-        goal=0.85,
+        at_least=0.85,
         unit="jobs/s",
     )
     return ratio, crowd

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from queuelog_core.stores.sqlite import SqliteStore
-from tests.benchmarks.measuring import Ratio, Script, bare, rate, rate_ratio, record, replay
+from tests.benchmarks.measuring import Ratio, Script, bare, compare, rate, record, replay
 from tests.support.factories import NOON, pending_job
 from tests.support.stores import claim, claim_one, complete
 
@@ -89,25 +89,27 @@ def measure(folder: Path) -> list[Ratio]:
     claim_complete = bench.ours(bench.full, claim_and_complete)
     unit = "jobs/s"
     return [
-        rate_ratio("enqueue / one-row commit, bare", enqueue, one_row, goal=0.60, unit=unit),
-        rate_ratio(
-            "claim + complete / one-row commit, bare", claim_complete, one_row, goal=0.30, unit=unit
+        compare("enqueue / one-row commit, bare", enqueue, one_row, at_least=0.60, unit=unit),
+        compare(
+            "claim + complete / one-row commit, bare",
+            claim_complete,
+            one_row,
+            at_least=0.30,
+            unit=unit,
         ),
-        rate_ratio(
-            "claim + complete / the same SQL, bare", claim_complete, pairs, goal=None, unit=unit
-        ),
-        rate_ratio(
+        compare("claim + complete / the same SQL, bare", claim_complete, pairs, unit=unit),
+        compare(
             "batch of 100 enqueued / single",
             bench.ours(bench.empty, enqueue_in_batches),
             enqueue,
-            goal=8,
+            at_least=8,
             unit=unit,
         ),
-        rate_ratio(
+        compare(
             "batch of 10 claimed / single",
             bench.ours(bench.full, claim_in_batches),
             bench.ours(bench.full, claim_singly),
-            goal=4,
+            at_least=4,
             unit=unit,
         ),
     ]

@@ -13,6 +13,7 @@ from queuelog_core.logs import JsonLines
 from queuelog_core.stores import Store
 from tests.support.factories import FakeClock, worker
 from tests.support.http import KEYS, Api, failing
+from tests.support.logs import listening
 
 FIELDS = [
     "at",
@@ -47,15 +48,10 @@ class Log:
 @pytest.fixture
 def log() -> Iterator[Log]:
     log = Log()
-    logger = logging.getLogger("queuelog_core")
     handler = logging.StreamHandler(log.stream)
     handler.setFormatter(JsonLines())
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    yield log
-    logger.removeHandler(handler)
-    logger.setLevel(level)
+    with listening(handler):
+        yield log
 
 
 def test_a_request_is_one_line_with_these_fields(api: Api, log: Log) -> None:

@@ -11,6 +11,7 @@ import pytest
 from queuelog_core.logs import JsonLines
 from tests.redaction.corpus import Sample, load
 from tests.support.http import Api
+from tests.support.logs import listening
 
 SAMPLES = load(
     *("development", "held_out", "fresh", "unseen"), *("blind", "blind_again", "blind_third")
@@ -32,14 +33,9 @@ class Records(logging.Handler):
 
 @pytest.fixture
 def records() -> Iterator[Records]:
-    handler = Records()
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield handler
-    root.removeHandler(handler)
-    root.setLevel(level)
+    records = Records()
+    with listening(records, ""):
+        yield records
 
 
 def encodings(run: str) -> set[bytes]:

@@ -13,6 +13,7 @@ import pytest
 
 from queuelog_core.logs import JsonLines
 from tests.support.http import Api, failing, faults
+from tests.support.logs import listening
 
 WORD = "hunter2xyzzy"
 RUN = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
@@ -76,13 +77,8 @@ def log() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("queuelog_core")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    yield stream
-    logger.removeHandler(handler)
-    logger.setLevel(level)
+    with listening(handler):
+        yield stream
 
 
 def fail(api: Api, **said: Any) -> bytes:
