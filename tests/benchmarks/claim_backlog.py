@@ -1,4 +1,4 @@
-"""What a claim costs behind a backlog: VM steps, CPU time, bytes of a job, memory of the process.
+"""What a claim costs behind a backlog: VM steps, CPU time, and the bytes of a job.
 
 Steps do not depend on the machine; times do.
 """
@@ -12,7 +12,6 @@ from typing import Any
 from queuelog_core.job import Priority
 from queuelog_core.stores import Filter
 from queuelog_core.stores.sqlite import SqliteStore
-from tests.benchmarks.measuring import memory_mib
 from tests.support.backlogs import BACKLOGS, TYPES_CLAIMED, fill, steps
 from tests.support.factories import pending_job
 from tests.support.stores import claim
@@ -40,7 +39,6 @@ class Cost:
     steps: int
     microseconds: float
     bytes_a_job: float
-    grown_mib: float
 
 
 def measure(folder: Path) -> list[Cost]:
@@ -61,7 +59,6 @@ def _measure(path: Path, name: str, rows: int, backlog: dict[str, Any]) -> Cost:
     store = SqliteStore(path)
     fill(path, rows, **backlog)
     size = path.stat().st_size
-    before = memory_mib()
     extra = [pending_job(type=name, priority=Priority.LOW) for name in TYPES_CLAIMED]
     store.insert_many(extra * ROUNDS)
     count = steps(store, lambda: claim(store, types=TYPES_CLAIMED))
@@ -79,5 +76,4 @@ def _measure(path: Path, name: str, rows: int, backlog: dict[str, Any]) -> Cost:
         steps=count,
         microseconds=statistics.median(spent),
         bytes_a_job=size / rows,
-        grown_mib=memory_mib() - before,
     )

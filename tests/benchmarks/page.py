@@ -46,13 +46,15 @@ the store, with ready parameters and nothing above them.
 
 def _engine(results: Results) -> str:
     crowd = results.crowd
+    share, wait = crowd.least_share, crowd.longest_wait * 1000
+    once = crowd.doubled == crowd.lost == 0
     return f"""## Against the bare engine
 
 {_table(("what", "ratio", "goal", "ours", "other"), map(_ratio_row, results.ratios))}
 
-Four processes on one file, over all runs: least share {crowd.least_share:.2f} of the greatest
-(goal ≥ 0.3), longest wait {crowd.longest_wait * 1000:.0f} ms (goal ≤ 500), done twice
-{crowd.doubled}, lost {crowd.lost}.
+Four processes on one file, over all runs: least share {share:.2f} of the greatest (goal ≥
+0.3{_verdict(share >= 0.3)}), longest wait {wait:.0f} ms (goal ≤ 500{_verdict(wait <= 500)}), done
+twice {crowd.doubled}, lost {crowd.lost} (goal 0{_verdict(once)}).
 """
 
 
@@ -69,7 +71,7 @@ A claim asks for four types; the goal is 1.5 times what it costs behind 1,000 jo
 {_table(heads, (_claim_row(cost, first) for cost in results.claims))}
 
 The server holds {empty:.1f} MiB without jobs and {full:.1f} MiB before 1,000,000 of them
-(goal: at most 30 more).
+(goal: at most 30 more{_verdict(full - empty <= 30)}).
 """
 
 
@@ -93,7 +95,7 @@ def _redaction(results: Results) -> str:
     return f"""## Scrubbing error texts
 
 A typical text of 300 bytes takes {typical:.3f} ms; the worst of all hostile families of 64 kB
-{hostile:.1f} ms (goal < 50).
+{hostile:.1f} ms (goal < 50{_verdict(hostile < 50)}).
 """
 
 

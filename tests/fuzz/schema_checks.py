@@ -53,7 +53,8 @@ def is_a_fault(failure: Failure, case: Case, response: Response) -> bool:
     document = response.json()
     if document["code"] == "idempotency-key-reused":
         return False
-    return not all(_is_beyond_schemas(case, error) for error in document["errors"])
+    errors = document["errors"]
+    return not errors or not all(_is_beyond_schemas(case, error) for error in errors)
 
 
 def _is_beyond_schemas(case: Case, error: dict[str, str]) -> bool:

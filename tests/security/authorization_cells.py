@@ -21,6 +21,10 @@ class Cell:
     status: int
     code: str
 
+    @property
+    def may_change_jobs(self) -> bool:
+        return not self.code and self.method == "POST"
+
     def __str__(self) -> str:
         what = STATES.get(self.state, "no body" if self.state == "-" else f"body {self.state}")
         told = self.code or self.status

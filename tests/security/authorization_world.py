@@ -25,6 +25,7 @@ from tests.support.factories import FakeClock
 from tests.support.http import plain_types
 from tests.support.servers import Answer
 
+ON_EVERY_ANSWER = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}.items()
 REQUEST_ID = "matrix"
 _EXPIRY_SECONDS = 60
 

