@@ -19,16 +19,18 @@ REDACTED_CODE = "redacted"
 
 _log = logging.getLogger(__name__)
 _LAYERS_MAX = 3
+_DECODED_CHARS_MAX = 4096
 _ESCAPED = re.compile(r"\\(?:u((?!d[89a-f])[0-9a-f]{4})|([\"'\\/nrt]))", re.IGNORECASE)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 _SPACED_SECRET_CHARS = 64
 _HALF_SECRET_CHARS_MAX = 2048
 
 
-def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
+def scrub(text: str, rules: tuple[Rule, ...] = RULES, decoded_chars_max: int | None = None) -> str:
     """Replace every secret that a rule knows by `[redacted:<rule>]`.
 
-    A text in which a secret shows only once it is decoded is kept in its decoded form."""
+    A text in which a secret shows only once it is decoded is kept in its decoded form; of one that
+    holds escapes, about `decoded_chars_max` characters are kept."""
     layer = html.unescape(text)
     for _ in range(_LAYERS_MAX):
         scrubbed = _apply(layer, rules)
@@ -37,6 +39,10 @@ def scrub(text: str, rules: tuple[Rule, ...] = RULES) -> str:
         layer, previous = _decode(layer), layer
         if layer == previous:
             break
+        if decoded_chars_max is not None and len(layer) > decoded_chars_max:
+            # Each layer costs as much as the first, and what is stored is shorter anyway.
+            text = _without_half_a_secret(text[:decoded_chars_max])
+            layer = _decode(text)
     return text
 
 
@@ -71,7 +77,8 @@ def redact_error(text: str, rules: tuple[Rule, ...] = RULES) -> str:
         bounded = cut(text, SCRUBBED_BYTES_MAX)
         if len(bounded) < len(text):
             bounded = _without_half_a_secret(bounded)
-        return cut(scrub(bounded, rules).replace("\0", "\ufffd"), ERROR_BYTES_MAX)
+        scrubbed = scrub(bounded, rules, _DECODED_CHARS_MAX)
+        return cut(scrubbed.replace("\0", "\ufffd"), ERROR_BYTES_MAX)
     except Exception as error:
         _log.error("redactor-failed", extra={"fields": {"cause": type(error).__name__}})
         return WITHHELD

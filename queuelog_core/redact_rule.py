@@ -17,11 +17,14 @@ _PASSWORDS = (
     r"pass[_-]?(?:word|wd|phrase|code)|pwd|passwort|kennwort|contrase(?:n|ñ)a|senha|wachtwoord"
     r"|has[łl]o|parola(?: d.ordine)?|mot[ _-]de[ _-]passe|парол[ьяею]|密[码碼]|パスワード"
     r"|비밀번호|암호"
+    r"|(?:snmp-server |\br[ow])community|community[ _-]string"
     r"|كلمة (?:المرور|السر)|(?<![a-z])(?:pw|psk)|requirepass|masterauth"
     r"|(?:(?<![a-z])|db|ftp|http|ldap|mail|root|smtp|user)pass"
 )
 _SECRETS = (
-    r"(?<![0-9]:)secret|credential|mnemonic|dockerconfigjson|sess(?:ion)?[_-]?id|code[_-]verifier"
+    r"(?<![0-9]:)secret|clé (?:secrète|privée|d.api)|clave (?:secreta|privada)"
+    r"|geheime[nrs]? schlüssel|секретн\w{2,3} ключа?|密[钥鑰]|秘密鍵|credential|mnemonic"
+    r"|dockerconfigjson|sess(?:ion)?[_-]?id|code[_-]verifier|(?:device|user)_code"
     r"|honeycomb-team|(?:backup|recovery)[ _-]?code"
     r"|(?:api|apim|app|application|access|account|admin|agent|auth|client|consumer"
     r"|crypt|deploy|encryption|fernet|hmac|host|license|licence|master|private|secret|service|shared"
@@ -51,14 +54,18 @@ LABEL_NEEDLES = (
         "sess",
     ),
     *("dockerconfig", "verif", "honeycomb", "backup", "recovery", "key", "token"),
+    *("communit", "_code", "clé ", "clave ", "schlüssel", "секретн"),
 )
 
-SEPARATOR = r"[\"'`\\\])]{0,8}\s{0,8}(?:=>|:=|==?|[:：]|(?<=\s)->)\s{0,8}"
+SEPARATOR = (
+    r"[\"'`\\\])]{0,8}\s{0,8}(?:=>|:=|==?|::(?=\s)|[:：](?!:)|[「【](?=[!-~])"
+    r"|[为是はが](?=\s?[!-~]{4})|(?<=\s)->)\s{0,8}"
+)
 _HIDDEN = (
     r"<[a-z_ -]{0,24}(?:missing|none|empty|hidden|redacted|masked|removed|unset|null|nil|password"
     r"|secret|token|key)>"
 )
-OPEN = rf"(?:[({{\"'\\]|(?!{_HIDDEN})<|\[(?!redacted|\])){{0,8}}+"
+OPEN = rf"(?:[bru](?=[\"']))?(?:[({{\"'\\]|(?!{_HIDDEN})<|\[(?!redacted|\])){{0,8}}+"
 
 # What stands behind a label in a sentence, a template or a program is no secret.
 _SAID = (
@@ -78,11 +85,11 @@ _SAID = (
 )
 _PLACEHOLDER = (
     rf"\[redacted|[*•x]{{3,64}}(?![\w!])|\$\{{|\$\(|%\(|%s|\{{\{{|{_HIDDEN}"
-    r"|(?:password|secret|token|key)(?:[\]>}]| [a-z]{2,32} [a-z]{2,32})"
+    r"|\{\}|\[\]|\(\)|(?:password|secret|token|key)(?:[\]>}]| [a-z]{2,32} [a-z]{2,32})"
     r"|(?:rsa|dsa|ecdsa|ed|aes|hmac|sha|[hre]s)-?[0-9]{0,5}(?![\w.!=+/-])"
 )
 _CODE = (
-    r"(?:[a-z_]{0,32}[_.][a-z_.]{0,32}|input|getpass|str|string|secretstr|some)[(\[]"
+    r"(?:[a-z_]{0,32}[_.][a-z_.]{0,32}|input|getpass|str|string|secretstr|some|n?(?:var)?char2?)[(\[]"
     r"|[a-z]{3,32}(?:error|exception):|(?:self|this|settings|config|conf"
     r"|opts|options|args|request|req|process|env|os|params|props|ctx|data|body|form|user|app|secrets)"
     r"\.[a-z_]{2,32}(?![\w.])"
@@ -94,8 +101,12 @@ NO_SECRET = (
 )
 
 QUOTE = r"(?P<quote>\\{0,3}[\"'`])"
-_INSIDE_QUOTES = r"(?:(?!(?P=quote))(?:\\[^\r\n]|[^\r\n\\]))"
-_PLAIN = r"(?:[^\s\"'`\\,;&<>()\[\]{}:]|:(?!\s))"
+# One that is escaped once more than the quotes, or has a letter behind it, ends nothing.
+_INSIDE_QUOTES = (
+    r"(?:\\\\(?:\\\\)?(?:(?=\\)|(?=[\"'`]\w))(?P=quote)"
+    r"|(?!(?P=quote))(?:\\[^\r\n]|[^\r\n\\]))"
+)
+_PLAIN = r"(?:[^\s\"'`\\,;&<>()\[\]{}:，。」】]|:(?!\s))"
 # Punctuation inside a value, unless it ends the value or another assignment follows it.
 _INSIDE = rf"[,;&()\[\]{{}}\"'](?={_PLAIN})(?![\w.$-]{{1,24}}[\"']?[=:])"
 VALUE = rf"(?:{_PLAIN}|{_INSIDE}|\\(?![nrtu\"'\\]))"
@@ -112,13 +123,13 @@ QUOTED = (
     rf"[brun@]{{0,2}}{QUOTE}){NO_SECRET}{_INSIDE_QUOTES}+"
 )
 UNQUOTED = (
-    rf"(?P<keep2>(?:(?<!pass)|(?<=[_.-]pass)|(?=[\"'\\]{{0,8}}\s{{0,3}}=)){SEPARATOR}{OPEN})"
+    rf"(?P<keep2>(?:(?<!pass)|(?<=[_.-]pass)|(?=[\"'\\]{{0,8}}\s{{0,3}}=)){SEPARATOR}(?:[>|][+-]?\s{{1,8}})?{OPEN})"
     rf"{NO_SECRET}(?![\"'`]|{LABEL}{SEPARATOR}){VALUE}{{3,}}"
 )
 ELEMENT = (
     r"(?P<keep3>[\"'\](\s][^<>{}]{0,60}?\b(?:input_)?(?:value|input)[\"']?\s?[=:]\s?[\"']?"
     r"|(?:[\"'\s][^<>\r\n]{0,80}+|</[\w:-]{1,40}>\s{0,16}<[\w:-]{0,40}(?:value|string))?"
-    r"(?<![=/-])(?P<tag>>)(?:<[^<>\r\n]{1,40}>)?(?:<!\[cdata\[)?)"
+    r"(?<![=/-])(?P<tag>>)(?![ ]\w)(?:<[^<>\r\n]{1,40}>)?(?:<!\[cdata\[)?)"
     rf"{NO_SECRET}(?(tag)[^<>\r\n]{{3,}}|[^\s\"']{{3,}})"
 )
 TOLD = (

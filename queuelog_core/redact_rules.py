@@ -18,7 +18,7 @@ from queuelog_core.redact_rule import (
     Rule,
     is_drawn,
 )
-from queuelog_core.redact_tokens import PRIVATE_KEYS, TOKENS
+from queuelog_core.redact_tokens import ADDRESSES, PRIVATE_KEYS, TOKENS
 
 _COLUMN = r"(?:passw|pwd|secret|_token)"
 _BOUND = r"(?:parameters|bindings|params)[\"']?\s?[:=]\s?[\[(]"
@@ -78,12 +78,13 @@ RULES: tuple[Rule, ...] = (
         "option",
         r"(?P<keep>\b(?:(?:mysql\w{0,8}|mariadb\w{0,8}|sshpass|mongo\w{0,8}|docker login|az login"
         r"|sqlcmd|redis-cli|restic|(?:un)?zip|7z)\b[^\r\n]{0,120}?[\s\"'](?:-p|-a)"
-        r"|(?:ldap\w{3,8}|openssl)\b[^\r\n]{0,120}?[\s\"']-[kw](?=[\"'\s]))[\"',\s]{0,4}"
+        r"|(?:ldap\w{3,8}|openssl)\b[^\r\n]{0,120}?[\s\"']-[kw](?=[\"'\s])"
+        r"|snmp\w{2,8}\b[^\r\n]{0,120}?[\s\"']-c(?=[\"'\s])(?![\"'\s]{1,4}/))[\"',\s]{0,4}"
         r"|-pass(?:in|out)?\s{1,3}pass:|/user:\S{1,64}(?<!:)\s{1,3}"
         r"|\bnet use (?:\S{1,2} )?\\\S{1,128} (?!/))[^\s\"',]{3,}",
         "sshpass -p hunter2 ssh root@db",
         (
-            *(f"{mark}-{letter}" for mark in " '\"" for letter in "pakw"),
+            *(f"{mark}-{letter}" for mark in " '\"" for letter in "pakwc"),
             "pass:",
             "/user:",
             "net use",
@@ -92,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "option",
         r"(?P<keep>\becho (?:-n )?[\"']?)(?!\$)[^\s|\"']{3,128}"
-        r"(?=[\"']?\s{0,3}\|\s{0,3}(?:sudo|[^|\r\n]{1,80}-stdin))",
+        r"(?=[\"']?\s{0,3}\|\s{0,3}(?:sudo|kinit|su |[^|\r\n]{1,80}-stdin))",
         "echo hunter2 | sudo -S reboot",
         ("echo ",),
     ),
@@ -111,14 +112,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "assignment",
-        r"(?P<keep>[:=>]\s{0,3}\[\s{0,3}[\"']\[redacted:assignment\][\"'],\s{0,3}+)(?!\[redacted)"
-        r"[^\]\r\n]{3,}",
+        r"(?P<keep1>[:=>]\s{0,3}\[\s{0,3}[\"']\[redacted:assignment\][\"'],\s{0,3}+)(?!\[redacted)"
+        r"[^\]\r\n]{3,}|(?P<keep2>codes\s?[:=]\s?\[redacted:assignment\])"
+        r"(?:[,\s]{1,3}(?=[a-z-]{0,16}[0-9])[\w-]{4,24}){1,20}",
         "'passwords': ['[redacted:assignment]', 'hunter2']",
         ("[redacted:assignment]",),
     ),
     Rule(
         "phrase",
-        rf"(?P<keep>(?:passphrase|recovery code|seed phrase){SEPARATOR}(?=\S))"
+        rf"(?P<keep>(?:passphrase|recovery code|seed phrase)(?:{SEPARATOR}(?=\S)"
+        rf"|\s(?:is|was)\s[\"']?(?=[a-z]{{4,16}}-[a-z]{{4,16}}-)))"
         rf"(?:\[redacted:assignment\]\s|{NO_SECRET})[^\r\n\"',;()]{{3,}}",
         "passphrase: correct horse",
         ("phrase", "recovery"),
@@ -139,10 +142,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "said",
-        r"(?P<keep>(?:secret[\w-]{0,16}|key(?=[\"']?\s[\"']?[\w+/-]{43}=))[\"']?\s{1,8}[\"']?)"
-        r"[\w+/=-]{16,}",
+        r"(?P<keep>(?:secret[\w-]{0,16}|token|токен|jeton|トークン|令牌|session id"
+        r"|auth\w{0,10} code|(?<!public )key(?=[\"']?\s[\"'(]?(?:[\w+/-]{43}=|0x[0-9a-f]{32})))"
+        r"[\"']?\s{1,8}[\"'(]?(?:0x)?)[\w+/=-]{16,}",
         "TOTP secret ABCDEFGHIJKLMNOP",
-        ("secret", "key"),
+        ("secret", "token", "токен", "jeton", "トークン", "令牌", "session id", "code", "key"),
         accept=lambda text: text.isupper() or is_drawn(text),
     ),
     Rule(
@@ -169,27 +173,34 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "call",
-        r"(?P<keep>(?:pdo->__construct|mysqli?_connect|mysqli->\w{1,16}|ldap_bind|pscredential|ftp_login"
-        r"|imap_open)\(|(?:\.auth|password)\((?=[\"'])"
+        r"(?P<keep>(?:pdo->__construct|new \\{0,4}pdo|getconnection|mysqli?_connect"
+        r"|mysqli->\w{1,16}|ldap_bind|pscredential|ftp_login|imap_open)\(|(?:\.auth|password)\((?=[\"'])"
         r"|(?:auth|login|authenticate)[\"']?\s?(?:=>|[=:])?\s?[\[(]"
         r"(?=[\"'][^\"'\r\n]{0,64}[\"'],\s?[\"']))[^\r\n()]{3,400}",
         "PDO->__construct('mysql:host=db', 'root', 'hunter2')",
-        ("pdo", "mysql", "ldap_bind", "pscred", "ftp_l", "imap_", "auth", "password(", "login"),
+        (
+            *("pdo", "getconn", "mysql", "ldap_bind", "pscred", "ftp_l"),
+            *("imap_", "auth", "password(", "login"),
+        ),
     ),
     Rule(
         "weak-assignment",
-        rf"(?P<keep>(?:token|{START}(?:auth|sid|sig|sign|signature|nonce|salt|seed|appid)"
+        rf"(?P<keep>(?:token|jeton(?: d.[ \w]{{1,16}})?|токен(?: \w{{1,16}})?|令牌|トークン"
+        rf"|{START}(?:auth|sid|sig|sign|signature|nonce|salt|seed|appid)"
         rf"|[_-](?:auth|sig|sign|signature|pat|session))(?:-[0-9]{{1,3}})?{SEPARATOR}{OPEN})"
         rf"{NO_SECRET}{_DIGIT}{VALUE}{{8,}}",
         "token=8f14e45fceea167a",
-        ("token", "auth", "sid", "sig", "nonce", "salt", "seed", "appid", "pat", "session"),
+        (
+            *("token", "jeton", "токен", "令牌", "トークン", "auth", "sid"),
+            *("sig", "nonce", "salt", "seed", "appid", "pat", "session"),
+        ),
     ),
     Rule(
         "weak-assignment",
         r"(?P<keep>(?:(?<!public[ _-])key(?! fingerprint)|code|license|secret|token|assertion|hash"
-        rf"|signature)[ a-z0-9]{{0,40}}+{SEPARATOR}{OPEN}){_DIGIT}{RANDOM}{{16,}}",
+        rf"|signature|[?&;]state(?==))[ a-z0-9]{{0,40}}+{SEPARATOR}{OPEN}){_DIGIT}{RANDOM}{{16,}}",
         "Invalid client secret provided: 0123456789abcdefABCDEF",
-        ("key", "code", "license", "secret", "token", "assertion", "hash", "signature"),
+        ("key", "code", "license", "secret", "token", "assertion", "hash", "signature", "state"),
         accept=is_drawn,
     ),
     Rule(
@@ -209,31 +220,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "transcript",
-        r"(?P<keep>\buser \S{1,64}\s{1,4}[^\r\n]{0,80}\s{1,4}pass |\blogin \S{1,64} \""
+        r"(?P<keep>\buser \S{1,64}\s{1,4}(?:[^\r\n]{0,80}\s{1,4})?pass "
+        r"|wifi:(?:[^\r\n]{0,128}?;)?p:|334 ugfzc3dvcmq6\s{1,4}(?:[>c]:?\s)?|\blogin \S{1,64} \""
         r"|[0-9] login \S{1,64} |(?:[\"']|> )pass (?=[^\s\"'/]{0,40}[0-9])"
         r"(?=[^\s\"'/]{0,40}[a-z!#$*+=?^~]))[^\s\"']{3,}",
         "USER ada\r\n331 go on\r\nPASS hunter2",
-        ("pass ", "login "),
+        ("pass ", "login ", "wifi:", "334 "),
     ),
-    Rule(
-        "dsn-userinfo",
-        r"(?<![\w/.@-])(?!mailto:)[\w.-]{1,64}:[^\s:@/\"'<>\[\]]{3,128}@(?=[\w(\[])"
-        r"|(?P<keep>thin:|\bsqlplus (?:-\w{1,2} )?)[^\s/@]{1,64}/[^\s/@]{3,128}@",
-        "root:hunter2@tcp(db:3306)/prod",
-        ("@",),
-    ),
-    Rule(
-        "pgpass",
-        r"(?P<keep>(?<![\w.*-])[\w.*-]{1,64}:(?:[0-9]{2,5}|\*):[\w*-]{1,64}:[\w.-]{1,64}:)(?!\[redacted)[^\s:]{3,}",
-        ".pgpass: db:5432:shop:app:hunter2",
-        ("pgpass",),
-    ),
-    Rule(
-        "url-userinfo",
-        r"(?<=://)(?![a-z_-]{1,16}@)[^\s/\"'<>@:]{1,256}@"
-        r"|(?<=://)[^\s/\"'<>@:\[]{0,256}:(?![0-9]{1,5}(?![\w!$%*+.=~@-]))"
-        r"(?:[^\s\"'<>]{1,256}@(?=[\w(\[]|/\w)|[^\s\"'<>@]{200,})",
-        "postgres://app:hunter2@db.internal:5432/prod",
-        ("://",),
-    ),
+    *ADDRESSES,
 )

@@ -1,4 +1,4 @@
-"""Tokens that are known by their form: prefixes that their issuers gave them for this purpose."""
+"""Secrets known by their form: prefixes that issuers gave their tokens, keys, and addresses."""
 
 import re
 
@@ -36,13 +36,27 @@ PRIVATE_KEYS: tuple[Rule, ...] = (
         "Private-Lines: 1\nAAAAgQCvXyYxWk\nPrivate-MAC: 0123456789abcdef0123456789abcdef",
         ("private-lines",),
     ),
+    Rule(
+        "private-key",
+        # PKCS#8, PKCS#1, and the DER of elliptic curves, without the lines around them.
+        rf"{START}(?:mii[a-z0-9+/]{{3}}iba(?:dan|ak[bc])|mhccaqeei|mighageambmg|mc4caqawbqydk2vw)"
+        r"[\w+/=%]{16,}",
+        "MIIEvgIBADANBgkqhkiG9w0BAQEFAASC",
+        ("mii", "mhcca", "mighag", "mc4caq"),
+    ),
+    Rule(
+        "private-key",
+        r"(?P<keep>(?<=[\"'])(?:d|k|p|q|dp|dq|qi)[\"'\\]{1,8}\s{0,3}:\s{0,3}[\"'\\]{1,8})[\w-]{20,}",
+        '{"kty": "oct", "k": "0123456789abcdefghijAB"}',
+        ("kty",),
+    ),
 )
 
 TOKENS: tuple[Rule, ...] = (
     Rule(
         "jwt",
         # A dash starts no word here: every one in a long token would be another start.
-        r"(?<![a-z0-9_-])eyj[\w-]{8,2048}(?:\.[\w-]*(?:\.[\w-]*)?|(?<=[\w-]{512}))",
+        r"(?<![a-z0-9_-])eyj[\w-]{8,2048}(?:(?:\.[\w-]*){1,4}|(?<=[\w-]{512}))",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVPmB92K27u",
         ("eyj",),
     ),
@@ -133,11 +147,13 @@ TOKENS: tuple[Rule, ...] = (
         r"|sl\.[\w-]{60,2048}"  # Dropbox
         r"|[a-z0-9]{14}\.atlasv1\.[\w=-]{40,100}"  # Terraform
         r"|[\w~.]{3}[78]q~[\w~.-]{31,34}"  # Azure
+        r"|(?:st|tgt|pt|pgt)-[0-9]{1,10}-[a-z0-9]{16,64}(?![a-z0-9_])[\w.-]{0,64}"  # CAS
+        r"|aqe[a-z0-9+/]{20,100}-[\w+/=-]{20,200}"  # Adyen
         r"|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}"  # Braintree
         r"|[mno][a-z0-9]{22,27}\.[\w-]{6}\.[\w-]{27,40}"  # Discord
         r"|eaa[a-z0-9]{80,400})",  # Facebook
         "SG.0123456789abcdefghijAB.0123456789abcdefghijABCDEFGHIJ0123456789abc",
-        (".", "re_", "secret_", "q~", "access_token$", "eaa"),
+        (".", "re_", "secret_", "q~", "access_token$", "eaa", "t-", "aqe"),
     ),
     Rule(
         "token",
@@ -169,18 +185,19 @@ TOKENS: tuple[Rule, ...] = (
     ),
     Rule(
         "link",
-        rf"(?P<keep>/(?:reset|verify|confirm|invite|activate|login|magic)[\w-]{{0,16}}/)"
+        rf"(?P<keep>/(?:reset|verify|confirm|invite|activate|login|magic|with/key)[\w-]{{0,16}}/)"
         rf"(?=\S{{0,64}}[0-9]){RANDOM}{{20,}}",
         "https://example.com/reset/0123456789abcdefABCDEF",
-        ("/reset", "/verify", "/confirm", "/invite", "/activate", "/login", "/magic"),
+        ("/reset", "/verify", "/confirm", "/invite", "/activate", "/login", "/magic", "/key"),
         accept=is_drawn,
     ),
     Rule(
         "password-hash",
         r"\$(?:[1256y]|2[abxy]|apr1|argon2[a-z]{1,2}|scrypt)\$[\w./+=,$-]{16,}"
-        r"|pbkdf2[\w-]{0,16}[$:][\w./+=,$:-]{16,}|\{s?(?:sha|md5)[0-9]{0,3}\}[\w+/=]{16,}",
+        r"|pbkdf2[\w-]{0,16}[$:][\w./+=,$:-]{16,}|\{s?(?:sha|md5)[0-9]{0,3}\}[\w+/=]{16,}"
+        r"|(?<![0-9a-f])[0-9a-f]{32}:[0-9a-f]{32}(?=:::)",
         "$2b$12$0123456789abcdefghijABCDEFGHIJ",
-        ("$", "}"),
+        ("$", "}", ":::"),
     ),
     Rule(
         "card",
@@ -192,3 +209,29 @@ TOKENS: tuple[Rule, ...] = (
         accept=_is_card,
     ),
 )
+
+ADDRESSES: tuple[Rule, ...] = (
+    Rule(
+        "dsn-userinfo",
+        r"(?<![\w/.@-])(?!mailto:)[\w.-]{1,64}:[^\s:@/\"'<>\[\]]{3,128}@(?=[\w(\[])"
+        r"|(?<![\w/.:@-])[\w$#]{1,32}/[^\s/@]{3,128}@(?=//[\w\[])"
+        r"|(?P<keep>thin:|\bsqlplus (?:-\w{1,2} )?)[^\s/@]{1,64}/[^\s/@]{3,128}@",
+        "root:hunter2@tcp(db:3306)/prod",
+        ("@",),
+    ),
+    Rule(
+        "pgpass",
+        r"(?P<keep>(?<![\w.*-])[\w.*-]{1,64}:(?:[0-9]{2,5}|\*):[\w*-]{1,64}:[\w.-]{1,64}:)(?!\[redacted)[^\s:]{3,}",
+        ".pgpass: db:5432:shop:app:hunter2",
+        ("pgpass",),
+    ),
+    Rule(
+        "url-userinfo",
+        r"(?<=://)(?![a-z_-]{1,16}@)[^\s/\"'<>@:]{1,256}@"
+        r"|(?<=://)[^\s/\"'<>@:\[]{0,256}:(?![0-9]{1,5}(?![\w!$%*+.=~@-]))"
+        r"(?:[^\s\"'<>]{1,256}@(?=[\w(\[]|/\w)|[^\s\"'<>@]{200,})",
+        "postgres://app:hunter2@db.internal:5432/prod",
+        ("://",),
+    ),
+)
+"""User and password in the address of a server."""

@@ -32,6 +32,14 @@ def hostile_texts() -> Iterator[tuple[str, str]]:
     """A name and a text of 64 kB for every kind of attack on the rules."""
     for piece in PIECES:
         yield repr(piece), piece * (HOSTILE_CHARS // len(piece))
+    needles = " ".join(dict.fromkeys(needle for rule in RULES for needle in rule.needles))
+    # Every rule runs, in every layer: what is repeated, all needles, an escape in an escape.
+    tail = f"{needles} %2525253D "
+    for piece in (*PIECES, "7z;"):
+        yield (
+            f"all needles, {piece!r}",
+            (piece * 16_384)[: 14_000 - len(tail)] + tail + "x" * 51_536,
+        )
     for rule in RULES:
         half = rule.example[: -(len(rule.example) // 2)]
         for part in (rule.example, half, rule.example + " ", half + " "):

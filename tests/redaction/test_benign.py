@@ -5,7 +5,7 @@ from tests.redaction.corpus import load
 
 SAMPLES = load(
     *("benign_development", "benign_held_out", "benign_fresh", "benign_unseen"),
-    *("benign_blind", "benign_blind_again", "benign_blind_third"),
+    *("benign_blind", "benign_blind_again", "benign_blind_third", "benign_blind_two"),
 )
 CHANGED_MAX = 0.02
 
