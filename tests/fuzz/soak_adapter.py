@@ -73,6 +73,8 @@ SEEDS: tuple[bytes, ...] = (
         for place in range(len(PLACES))
         for value in (0, 4, 12, 17)
     ),
+    # A HEAD of a path that is none: a refusal without a body.
+    bytes.fromhex("00000101041100010104 1f1f0f11"),
     bytes([1, 0, 0, 0, 10, 2, 5]) + b"\xff{]=%",
 )
 DICTIONARY: tuple[bytes, ...] = (b"application/json", b"limit=1", b"status=pending", b"/jobs/1")
@@ -130,7 +132,11 @@ def check(data: bytes) -> None:
     while not choices.is_empty:
         event = _spoiled(event, choices)
     reply = _world().answer(route.group, event)
-    _check_reply(reply)
+    _check_form(reply)
+    if _part_of(event, "requestContext", "http", "method") == "HEAD":
+        assert not reply.get("body")
+    else:
+        _check_content(reply)
     if reply["statusCode"] < 400 and route.roles:
         assert _proved_role(event) in route.roles, "power that no authorizer gave"
 
@@ -153,14 +159,19 @@ def _spoiled(event: Any, choices: Choices) -> Any:
     return event
 
 
-def _check_reply(reply: Any) -> None:
-    """It is what the gateway can send, and what the contract says of this status."""
-    headers, status, body = reply["headers"], reply["statusCode"], reply.get("body", "")
+def _check_form(reply: Any) -> None:
+    """It is what the gateway can send."""
+    headers, body = reply["headers"], reply.get("body", "")
     assert set(reply) <= {"statusCode", "headers", "body", "isBase64Encoded", "cookies"}
     assert json.loads(json.dumps(reply)) == reply
     assert body.encode() is not None and not reply.get("isBase64Encoded")
     assert all(type(value) is str and value.isprintable() for value in headers.values())
     assert _REQUEST_ID.fullmatch(headers["X-Request-Id"])
+
+
+def _check_content(reply: Any) -> None:
+    """It is what the contract says of this status."""
+    headers, status, body = reply["headers"], reply["statusCode"], reply.get("body", "")
     if status in CODES:
         document = json.loads(body)
         assert headers["Content-Type"] == PROBLEM
@@ -177,6 +188,13 @@ def _check_reply(reply: Any) -> None:
 
 def _proved_role(event: Any) -> Any:
     try:
-        return json.loads(event["requestContext"]["authorizer"]["lambda"]["identity"])["role"]
+        identity = _part_of(event, "requestContext", "authorizer", "lambda", "identity")
+        return json.loads(identity)["role"]
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _part_of(event: Any, *path: str) -> Any:
+    for name in path:
+        event = event.get(name) if isinstance(event, dict) else None
+    return event
