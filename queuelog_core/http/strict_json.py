@@ -71,7 +71,8 @@ def _refuse_depth(text: str) -> None:
 def _pieces(text: str) -> Iterator[str]:
     """Cut a deep text into pieces that are shallow, and all JSON just when the whole is.
 
-    What lies deeper than a piece may be is replaced by 0 in it and becomes a piece of its own.
+    What lies deeper than a piece may be is replaced by [] in it, which no digit around it could
+    join, and becomes a piece of its own.
     """
     stack: list[list[str]] = [[]]
     depths = [0]
@@ -81,7 +82,7 @@ def _pieces(text: str) -> Iterator[str]:
         end = token.end()
         step = _STEP.get(token.group(), 0)
         if step == 1 and depths[-1] == DEPTH_MAX:
-            stack[-1].append("0")
+            stack[-1].append("[]")
             stack.append([])
             depths.append(0)
         stack[-1].append(token.group())

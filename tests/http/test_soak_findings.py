@@ -97,3 +97,17 @@ def test_an_identity_that_is_none_is_a_missing_key(api: Api, proved: Any) -> Non
     event["requestContext"]["authorizer"]["lambda"]["identity"] = proved
 
     assert_problem(answer(api, "list", event), 401, "unauthorized")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("", "e9"), ("", ".5"), ("-", ""), ("1", ""), ("", "1")]
+)
+def test_a_number_around_a_deep_part_does_not_make_it_json(
+    api: Api, before: str, after: str
+) -> None:
+    """The deep part was judged as if a 0 stood there, and `0e9` is a number."""
+    body = "[" * 64 + before + "[0]" + after + "]" * 64
+
+    reply = api.call("POST", "/jobs", "producer", raw=body.encode())
+
+    assert reply.status_code == 400, reply.get_data(as_text=True)
