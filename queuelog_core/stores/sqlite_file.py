@@ -65,6 +65,7 @@ class SqliteFile:
                 guard.check("after the commit: the outcome is unknown")
                 return result
             finally:
+                # Before the turn passes on: the next thread would find the file locked.
                 self._end(connection)
                 self._writing.release()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from queuelog_core.errors import StoreBusy
+from queuelog_core.job import Job
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.volume import LOCAL
 from tests.support.backlogs import thread_connection
@@ -95,3 +96,30 @@ def test_threads_that_wait_too_long_for_their_turn_are_told(store: SqliteStore) 
 
     assert [type(error) for error in told] == [StoreBusy]
     assert insert(store).id == 1
+
+
+def test_a_write_that_failed_is_rolled_back_before_the_next_threads_turn(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next thread finds the file locked by a transaction that nobody needs."""
+    insert(store)
+    connection = thread_connection(store)
+    still_open = []
+
+    class Turn:
+        def acquire(self, timeout: float) -> bool:
+            return timeout > 0
+
+        def release(self) -> None:
+            still_open.append(connection.in_transaction)
+
+    monkeypatch.setattr(store._file, "_writing", Turn())
+
+    with pytest.raises(RuntimeError):
+        store.claim(NOON, ["email"], 1, broken, broken)
+
+    assert still_open == [False]
+
+
+def broken(_: object) -> Job:
+    raise RuntimeError
