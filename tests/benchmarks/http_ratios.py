@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, request
+from werkzeug.test import create_environ
 
 from queuelog_core.clock import SystemClock
 from queuelog_core.http.app import create_app
@@ -26,6 +27,7 @@ from tests.support.servers import environment, make_key, running, serving
 
 CALLS = 500
 BODY = json.dumps({"type": "email", "payload": {"to": "a@example.org", "n": 7}}).encode()
+REQUEST = create_environ("/jobs", method="POST", data=BODY, content_type="application/json")
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -43,25 +45,7 @@ def echo(commit: Callable[[], None]) -> Flask:
 
 def post(app: Wsgi, key: str) -> None:
     """One POST /jobs, through WSGI alone."""
-    environ = {
-        "REQUEST_METHOD": "POST",
-        "SCRIPT_NAME": "",
-        "PATH_INFO": "/jobs",
-        "QUERY_STRING": "",
-        "SERVER_NAME": "127.0.0.1",
-        "SERVER_PORT": "8080",
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "CONTENT_TYPE": "application/json",
-        "CONTENT_LENGTH": str(len(BODY)),
-        "HTTP_X_API_KEY": key,
-        "wsgi.url_scheme": "http",
-        "wsgi.input": io.BytesIO(BODY),
-        "wsgi.errors": sys.stderr,
-        "wsgi.version": (1, 0),
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": False,
-        "wsgi.run_once": False,
-    }
+    environ = REQUEST | {"HTTP_X_API_KEY": key, "wsgi.input": io.BytesIO(BODY)}
     said: list[str] = []
     body = app(environ, lambda *status: said.append(status[0]))
     assert b"".join(body)

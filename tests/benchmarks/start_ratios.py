@@ -8,29 +8,12 @@ from pathlib import Path
 
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.benchmarks.measuring import Ratio, compare
+from tests.functions.events import http_event
+from tests.support.factories import producer
 from tests.support.http import ROOT
 from tests.support.servers import environment
 
-EVENT = {
-    "version": "2.0",
-    "routeKey": "POST /jobs",
-    "rawPath": "/jobs",
-    "rawQueryString": "",
-    "headers": {"content-type": "application/json", "host": "example.org"},
-    "body": '{"type": "email", "payload": {}}',
-    "isBase64Encoded": False,
-    "requestContext": {
-        "stage": "$default",
-        "domainName": "example.org",
-        "http": {"method": "POST", "path": "/jobs", "sourceIp": "203.0.113.9"},
-        "authorizer": {
-            "lambda": {
-                "identity": '{"name": "shop", "role": "producer", "priority_max": "high",'
-                ' "types": null, "key_id": "k1"}'
-            }
-        },
-    },
-}
+EVENT = http_event("POST", "/jobs", producer(), '{"type": "email", "payload": {}}')
 OURS = """
 from functions.enqueue import handler
 """

@@ -1,6 +1,6 @@
 """queuelog beside the other queues: one run, round robin, medians of the ratios within a round.
 
-    python -m tests.benchmarks.peers.compare [--quick] [--json FILE]
+    python -m tests.benchmarks.peers.compare [--quick]
 
 The peers run in .venv-peers (`sh scripts/setup.sh peers`). Files lie in .bench/ while it lasts.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -220,12 +220,7 @@ def show(table: Sequence[Figures]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one small round, to try it")
-    parser.add_argument("--json", type=Path, help="write the figures there as well")
-    asked = parser.parse_args()
-    table = compare(QUICK if asked.quick else WHOLE)
-    show(table)
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(figures) for figures in table], indent=1))
+    show(compare(QUICK if parser.parse_args().quick else WHOLE))
 
 
 if __name__ == "__main__":
