@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from queuelog_core.errors import ConfigError
-from queuelog_core.job import PRIORITIES, Priority
+from queuelog_core.job import PRIORITIES, Job, Priority
 
 _BASE62 = string.digits + string.ascii_letters
 _SECRET_LENGTH = 43
@@ -172,3 +172,14 @@ def _checksum(stem: str) -> str:
         number, digit = divmod(number, 62)
         digits = _BASE62[digit] + digits
     return digits
+
+
+def may_see(identity: Identity, job: Job) -> bool:
+    """Producers see their own jobs, workers those of types they may run, admins all."""
+    match identity.role:
+        case Role.PRODUCER:
+            return job.producer_id == identity.name
+        case Role.WORKER:
+            return identity.may_use(job.type)
+        case Role.ADMIN:
+            return True

@@ -20,6 +20,9 @@ class Status(StrEnum):
     CANCELLED = "cancelled"  # cancel; terminal until redriven
 
 
+TERMINAL = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+
+
 class Priority(IntEnum):
     """Gaps leave room for more levels without renumbering what is stored."""
 
@@ -60,7 +63,8 @@ class Attempt(NamedTuple):
 
 class Job(NamedTuple):
     """A job as stored. `payload` and `result` are compact JSON text, `error_attempt` names the
-    attempt whose text `error` is, `history` holds the newest ten attempts, oldest first."""
+    attempt whose text `error` is, `claim_key` is the digest of the idempotent claim it runs under,
+    `history` holds the newest ten attempts, oldest first."""
 
     id: int
     type: str
@@ -87,5 +91,6 @@ class Job(NamedTuple):
     finished_at: int | None = None
     cancel_requested_at: int | None = None
     redriven_by: str | None = None
+    claim_key: bytes | None = None
     history: tuple[Attempt, ...] = ()
     version: int = 1

@@ -1,31 +1,23 @@
-"""The use cases: what a caller may do, decided before a store is asked. The only caller of stores.
+"""The use cases: what a caller may do, decided before a store is asked. The only caller of stores,
+together with `leases`, the side of it that workers use.
 
 Allowlist, caps, visibility and ownership live here; transitions decide what happens to a job, and
 the store applies them.
 """
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from queuelog_core import transitions
 from queuelog_core.clock import Clock
-from queuelog_core.documents import Document, short_digest
-from queuelog_core.errors import (
-    Forbidden,
-    IdempotencyKeyReused,
-    NotFound,
-    invalid,
-    no_such_state,
-)
-from queuelog_core.identity import Identity, Role
-from queuelog_core.job import Job
+from queuelog_core.errors import IdempotencyKeyReused, NotFound, QueuelogError, invalid
+from queuelog_core.identity import Identity, Role, may_see
+from queuelog_core.job import TERMINAL, Job, Status
 from queuelog_core.job_types import JobTypes
+from queuelog_core.leases import Leases, Move, Reported, update_visible
 from queuelog_core.new_job import NewJob, admit
-from queuelog_core.reports import Report, Verb
-from queuelog_core.stores import Filter, Page, Position, Stats, Store, Transition
-
-POLL_SECONDS_MAX = 5
+from queuelog_core.stores import Dead, Filter, Page, Position, Stats, Store
 
 
 class Enqueued(NamedTuple):
@@ -36,11 +28,12 @@ class Enqueued(NamedTuple):
     mismatch: bool
 
 
-class Reported(NamedTuple):
-    """The job after a report; `replayed` tells that it was recorded before."""
+class Redriven(NamedTuple):
+    """What a bulk redrive found and changed; `more` tells that its filter means further jobs."""
 
-    job: Job
-    replayed: bool
+    matched: int
+    redriven: int
+    more: bool
 
 
 class Queue:
@@ -56,16 +49,25 @@ class Queue:
         self.store = store
         self.job_types = job_types
         self.clock = clock
-        self._random = random
+        self.leases = Leases(store, job_types, clock, random)
 
     def enqueue(self, identity: Identity, new: NewJob) -> Enqueued:
         """Store a job, or find the one that the producer made with this key before."""
         job = admit(new, identity, self.job_types, self.clock())
-        stored, created = self.store.insert(job)
-        mismatch = not created and stored.fingerprint != job.fingerprint
-        if mismatch and new.key_from_header:
+        enqueued = _compared(job, *self.store.insert(job))
+        if enqueued.mismatch and new.key_from_header:
             raise IdempotencyKeyReused("This key was used with another request; nothing changed.")
-        return Enqueued(stored, created, mismatch)
+        return enqueued
+
+    def enqueue_many(
+        self, identity: Identity, many: Sequence[NewJob]
+    ) -> Sequence[Enqueued | QueuelogError]:
+        """`enqueue` for each in one transaction; one that is refused stops no other."""
+        now = self.clock()
+        admitted = [self._try_to_admit(new, identity, now) for new in many]
+        jobs = [job for job in admitted if isinstance(job, Job)]
+        stored = iter(self.store.insert_many(jobs) if jobs else [])
+        return [_compared(job, *next(stored)) if isinstance(job, Job) else job for job in admitted]
 
     def get(self, identity: Identity, job_id: int) -> Job:
         """A job that the caller may see; any other raises the same NotFound."""
@@ -74,10 +76,14 @@ class Queue:
             raise NotFound()
         return job
 
+    def attempts(self, identity: Identity, job_id: int) -> tuple[Job, Mapping[int, str]]:
+        """A job that the caller may see, with the error texts of its attempts for an admin."""
+        job = self.get(identity, job_id)
+        return job, self.store.errors(job_id) if identity.role is Role.ADMIN else {}
+
     def list(self, identity: Identity, where: Filter, limit: int, after: Position | None) -> Page:
         """The jobs that the caller may see, one page."""
-        if where.type is not None and where.type not in self.job_types:
-            raise invalid("type", "not-allowed", "This type is not on the allowlist.")
+        self._refuse_unknown(where.type, "type")
         if identity.role is Role.PRODUCER:
             if where.producer_id not in (None, identity.name):
                 return Page([], None)
@@ -86,133 +92,54 @@ class Queue:
             where = where._replace(types=identity.types)
         return self.store.list(where, limit, after)
 
-    def claim(
-        self, identity: Identity, types: Sequence[str] | None, lease_seconds: int | None
-    ) -> Job | None:
-        """The best due job of these types (None: all that the key may run), now the caller's."""
-        lanes = self._lanes(identity, types)
-        runtime_max = min((self.job_types[name].max_runtime_seconds for name in lanes), default=0)
-        if lanes and lease_seconds is not None and lease_seconds > runtime_max:
-            raise invalid(
-                "lease_seconds", "out-of-range", f"At most {runtime_max} for these types."
-            )
-        now = self.clock()
+    def cancel(self, identity: Identity, job_id: int) -> Reported:
+        """End a pending job, ask a running one to stop."""
+        return self._update(identity, job_id, transitions.cancel)
 
-        def give(job: Job) -> Job:
-            seconds = lease_seconds or self.job_types.policy(job.type).lease_seconds
-            # Read anew: a lease begins when it is granted, not when the wait for the lock began.
-            return transitions.claim(job, self.clock(), identity.name, seconds * 1000)
-
-        claimed = self.store.claim(now, lanes, 1, self._settle(now), give) if lanes else []
-        return claimed[0] if claimed else None
-
-    def poll_after_seconds(self, identity: Identity, types: Sequence[str] | None) -> int:
-        """When a caller that got nothing should ask again: soon, at the latest in 5 s."""
-        lanes = self._lanes(identity, types)
-        due_at = self.store.next_due_at(lanes) if lanes else None
-        if due_at is None:
-            return POLL_SECONDS_MAX
-        wait = -(-(due_at - self.clock()) // 1000)
-        return max(1, min(wait, POLL_SECONDS_MAX))
-
-    def complete(
-        self, identity: Identity, job_id: int, attempt: int | None, result: Document | None
-    ) -> Reported:
-        """Record the work as done."""
-        text = None if result is None else result.text
-        report = _report(Verb.COMPLETE, identity, attempt, None if result is None else result.value)
-        return self._report(
-            identity, job_id, lambda job, now: transitions.complete(job, now, report, text)
+    def redrive(self, identity: Identity, job_id: int) -> Reported:
+        """Send a failed or cancelled job on its way again."""
+        return self._update(
+            identity, job_id, lambda job, now: transitions.redrive(job, now, identity.name)
         )
 
-    def fail(
-        self,
-        identity: Identity,
-        job_id: int,
-        attempt: int | None,
-        *,
-        error: str | None,
-        error_code: str | None,
-        retryable: bool,
-        retry_in_seconds: int | None,
-    ) -> Reported:
-        """Record a failure; the texts are scrubbed before anything else sees them."""
-        # Only a failure pays for the rules, no cold start of another verb.
-        from queuelog_core.redact import redact_code, redact_error
-
-        error = None if error is None else redact_error(error)
-        error_code = None if error_code is None else redact_code(error_code)
-        facts = [error, error_code, retryable, retry_in_seconds]
-        report = _report(Verb.FAIL, identity, attempt, facts)
-
-        def move(job: Job, now: int) -> Job:
-            asked = retry_in_seconds
-            return transitions.fail(
-                job,
-                now,
-                report,
-                delay=self._backoff(job) if asked is None else asked * 1000,
-                error=error,
-                error_code=error_code,
-                retryable=retryable,
+    def redrive_many(
+        self, identity: Identity, where: Dead, limit: int, *, dry_run: bool
+    ) -> Redriven:
+        """`redrive` for those that a filter means, the oldest first; a dry run only counts."""
+        self._refuse_unknown(where.type, "filter.type")
+        found = self.store.find_dead(where, limit + 1)
+        meant = found[:limit]
+        changed = 0
+        if not dry_run:
+            changed = self.store.update_many(
+                meant, lambda job: transitions.redrive(job, self.clock(), identity.name)
             )
-
-        return self._report(identity, job_id, move)
+        return Redriven(len(meant), changed, len(found) > limit)
 
     def stats(self, identity: Identity) -> Stats:
         """Numbers for the types that the caller may see."""
         types = None if identity.types is None else sorted(identity.types)
         return self.store.stats(self.clock(), types)
 
-    def recover(self, limit: int) -> int:
-        """Settle leases that ran out and that no claim has settled; how many."""
-        now = self.clock()
-        return self.store.settle_overdue(now, limit, self._settle(now))
+    def purge(
+        self, older_than_seconds: int, limit: int, statuses: Iterable[Status] = TERMINAL
+    ) -> int:
+        """Delete jobs that finished longer ago than that, in one of these statuses; how many."""
+        return self.store.purge(self.clock() - older_than_seconds * 1000, limit, statuses)
 
-    def purge(self, retention_seconds: int, limit: int) -> int:
-        """Delete jobs that finished longer ago than the retention; how many."""
-        return self.store.purge(self.clock() - retention_seconds * 1000, limit)
+    def _try_to_admit(self, new: NewJob, identity: Identity, now: int) -> Job | QueuelogError:
+        try:
+            return admit(new, identity, self.job_types, now)
+        except QueuelogError as refused:
+            return refused
 
-    def _lanes(self, identity: Identity, types: Sequence[str] | None) -> Sequence[str]:
-        if types is None:
-            return sorted(name for name in self.job_types if identity.may_use(name))
-        if any(name not in self.job_types for name in types):
-            raise invalid("types", "not-allowed", "A type is not on the allowlist.")
-        if not all(identity.may_use(name) for name in types):
-            raise Forbidden("This key may not run one of these types.")
-        return sorted(set(types))
+    def _refuse_unknown(self, name: str | None, field: str) -> None:
+        if name is not None and name not in self.job_types:
+            raise invalid(field, "not-allowed", "This type is not on the allowlist.")
 
-    def _report(self, identity: Identity, job_id: int, move: Callable[[Job, int], Job]) -> Reported:
-        def transition(job: Job) -> Job:
-            if not may_see(identity, job):
-                raise no_such_state()
-            return move(job, self.clock())
-
-        updated = self.store.update(job_id, transition)
-        if updated is None:
-            raise no_such_state()
-        job, changed = updated
-        return Reported(job, not changed)
-
-    def _settle(self, now: int) -> Transition:
-        return lambda job: transitions.expire(job, now, self._backoff(job))
-
-    def _backoff(self, job: Job) -> int:
-        backoff = self.job_types.policy(job.type).backoff
-        return backoff.delay(job.retry_count + 1, self._random())
+    def _update(self, identity: Identity, job_id: int, move: Move) -> Reported:
+        return update_visible(self.store, self.clock, identity, job_id, move, NotFound)
 
 
-def may_see(identity: Identity, job: Job) -> bool:
-    """Producers see their own jobs, workers those of types they may run, admins all."""
-    match identity.role:
-        case Role.PRODUCER:
-            return job.producer_id == identity.name
-        case Role.WORKER:
-            return identity.may_use(job.type)
-        case Role.ADMIN:
-            return True
-
-
-def _report(verb: Verb, identity: Identity, attempt: int | None, body: Any) -> Report:
-    digest = short_digest([verb.value, body])
-    return Report(verb=verb, worker_id=identity.name, attempt=attempt, digest=digest)
+def _compared(job: Job, stored: Job, created: bool) -> Enqueued:
+    return Enqueued(stored, created, not created and stored.fingerprint != job.fingerprint)

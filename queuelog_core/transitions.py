@@ -30,8 +30,8 @@ RELEASES_FREE_MAX = 20
 CLOCK_AHEAD_MAX = 300_000
 
 
-def claim(job: Job, now: int, worker_id: str, lease: int) -> Job:
-    """Give the job to a worker; the next attempt begins."""
+def claim(job: Job, now: int, worker_id: str, lease: int, claim_key: bytes | None = None) -> Job:
+    """Give the job to a worker; the next attempt begins, under the key of the claim, if any."""
     if job.status is not Status.PENDING or job.run_at > now:
         raise Conflict("The job is not due.")
     at = _instant(job, now)
@@ -43,6 +43,7 @@ def claim(job: Job, now: int, worker_id: str, lease: int) -> Job:
         worker_id=worker_id,
         lease_expires_at=at + lease,
         redriven_by=None,
+        claim_key=claim_key,
         updated_at=at,
         history=(*job.history, entry)[-HISTORY_MAX:],
         version=job.version + 1,
@@ -233,6 +234,7 @@ def _leave(job: Job, at: int, entry: Attempt | None, **changes: Any) -> Job:
     """Not running any more: the lease is gone and the newest attempt is as given."""
     return job._replace(
         lease_expires_at=None,
+        claim_key=None,
         updated_at=at,
         history=(*job.history[:-1], entry) if entry else job.history,
         version=job.version + 1,

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 def run_upkeep(queue: Queue, retention_seconds: int) -> None:
     """One pass; what goes wrong is logged and left for the next one."""
     try:
-        recovered = queue.recover(RECOVERED_MAX)
+        recovered = queue.leases.recover(RECOVERED_MAX)
         purged = queue.purge(retention_seconds, PURGED_MAX)
     except Exception as error:
         cause = error.reason if isinstance(error, StoreUnavailable) else type(error).__name__

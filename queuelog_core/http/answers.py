@@ -20,7 +20,8 @@ from queuelog_core.errors import (
     StoreUnavailable,
 )
 from queuelog_core.http.bodies import REQUEST_BYTES_MAX
-from queuelog_core.http.endpoints import Reply
+from queuelog_core.http.call import Reply
+from queuelog_core.http.present import present_problem
 
 PROBLEM = "application/problem+json"
 TOO_LARGE = f"At most {REQUEST_BYTES_MAX} bytes a request."
@@ -62,24 +63,8 @@ def problem(error: QueuelogError) -> Response:
     if isinstance(error, StoreUnavailable):
         fields = {"request_id": g.trace.request_id, "code": error.code, "cause": error.reason}
         _log.error("store-error", extra={"fields": fields})
-    document = problem_document(error, g.trace.request_id)
+    document = present_problem(error, g.trace.request_id)
     return _answer(compact(document), error.status, error.headers, PROBLEM)
-
-
-def problem_document(error: QueuelogError, request_id: str) -> dict[str, Any]:
-    """The one form of error in RFC 9457's terms."""
-    return {
-        "type": f"urn:queuelog:problem:{error.code}",
-        "title": error.title,
-        "status": error.status,
-        "detail": error.detail,
-        "code": error.code,
-        "request_id": request_id,
-        "errors": [
-            {"field": fault.field, "code": fault.code, "message": fault.message}
-            for fault in error.errors
-        ],
-    }
 
 
 def http_problem(error: HTTPException) -> Response:

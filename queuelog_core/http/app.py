@@ -24,7 +24,7 @@ from queuelog_core.errors import (
 )
 from queuelog_core.http.answers import TOO_LARGE, Trace, http_problem, problem, respond, unexpected
 from queuelog_core.http.bodies import REQUEST_BYTES_MAX
-from queuelog_core.http.endpoints import Call
+from queuelog_core.http.call import Call
 from queuelog_core.http.routes import ROUTES, Route
 from queuelog_core.http.rules import INTEGER_MAX
 from queuelog_core.http.schema import parse_body, parse_query
@@ -95,6 +95,7 @@ def _view(route: Route, queue: Queue, probe: Probe, identify: Identify) -> Calla
                 parsed=_parse(route, request),
                 job_id=job_id,
                 key_header=environ.get("HTTP_IDEMPOTENCY_KEY"),
+                request_id=trace.request_id,
             )
         )
         trace.job_id = reply.job_id or trace.job_id

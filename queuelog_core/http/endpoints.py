@@ -1,80 +1,54 @@
-"""What each route does with a parsed request: a pure step from a Call to a Reply."""
+"""What the routes of producers, readers and admins do: a pure step from a Call to a Reply."""
 
-import math
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from queuelog_core.clock import format_instant
-from queuelog_core.errors import StoreUnavailable, invalid
+from queuelog_core.errors import QueuelogError, invalid
 from queuelog_core.http.bodies import (
-    KEY,
-    ClaimBody,
-    CompleteBody,
+    BatchBody,
     EnqueueBody,
-    FailBody,
     ListQuery,
+    RedriveManyBody,
+)
+from queuelog_core.http.call import (
+    REPLAYED,
+    Call,
+    Reply,
+    job_reply,
+    key_from_header,
+    reported_reply,
 )
 from queuelog_core.http.cursor import decode_cursor, encode_cursor
-from queuelog_core.http.present import present
-from queuelog_core.http.rules import Refused
-from queuelog_core.identity import Identity
-from queuelog_core.job import Job, Priority, Status
+from queuelog_core.http.present import present, present_attempts, present_problem
+from queuelog_core.job import Status
 from queuelog_core.new_job import NewJob
-from queuelog_core.probe import Probe
-from queuelog_core.queue import Queue, Reported
-from queuelog_core.stores import Count, Filter
-
-
-class Call(NamedTuple):
-    """One request after all checks of the front: who asks, and the parsed body or query."""
-
-    queue: Queue
-    probe: Probe
-    caller: Identity | None
-    parsed: Any = None
-    job_id: int = 0
-    key_header: str | None = None
-
-    @property
-    def identity(self) -> Identity:
-        assert self.caller is not None, "the route table lets nobody in without an identity"
-        return self.caller
-
-
-class Reply(NamedTuple):
-    """Status, JSON document (None: no body) and headers; `job_id` is for the log."""
-
-    status: int
-    document: Any = None
-    headers: Mapping[str, str] = MappingProxyType({})
-    job_id: int | None = None
+from queuelog_core.queue import Enqueued
+from queuelog_core.stores import Dead, Filter
 
 
 def enqueue(call: Call) -> Reply:
     body: EnqueueBody = call.parsed
-    header = _key_from_header(call.key_header)
+    header = key_from_header(call.key_header)
     if header is not None and body.idempotency_key not in (None, header):
         raise invalid("idempotency_key", "conflict", "The header names another key.")
-    enqueued = call.queue.enqueue(
-        call.identity,
-        NewJob(
-            type=body.type,
-            payload=body.payload,
-            priority=body.priority,
-            max_retries=body.max_retries,
-            idempotency_key=body.idempotency_key if header is None else header,
-            key_from_header=header is not None,
-            run_at=body.run_at,
-            delay_seconds=body.delay_seconds,
-        ),
-    )
+    enqueued = call.queue.enqueue(call.identity, _new_job(body, header))
     headers = {"Location": f"/jobs/{enqueued.job.id}"}
     if not enqueued.created:
-        headers["Idempotent-Replayed"] = "true"
+        headers |= REPLAYED
     if enqueued.mismatch:
         headers["Idempotency-Payload-Mismatch"] = "true"
-    return _job(call, enqueued.job, 201 if enqueued.created else 200, headers)
+    return job_reply(call, enqueued.job, 201 if enqueued.created else 200, headers)
+
+
+def batch(call: Call) -> Reply:
+    body: BatchBody = call.parsed
+    if call.key_header is not None:
+        # One key for all of them would have to be remembered apart from the jobs.
+        raise invalid("Idempotency-Key", "conflict", "Give each job its own idempotency_key.")
+    good = [_new_job(item) for item in body.jobs if isinstance(item, EnqueueBody)]
+    done = iter(call.queue.enqueue_many(call.identity, good))
+    outcomes = [next(done) if isinstance(item, EnqueueBody) else item for item in body.jobs]
+    results = [_batch_result(call, index, outcome) for index, outcome in enumerate(outcomes)]
+    return Reply(200, {"results": results})
 
 
 def list_jobs(call: Call) -> Reply:
@@ -98,128 +72,51 @@ def list_jobs(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return _job(call, call.queue.get(call.identity, call.job_id))
+    return job_reply(call, call.queue.get(call.identity, call.job_id))
 
 
-def claim(call: Call) -> Reply:
-    body: ClaimBody = call.parsed
-    job = call.queue.claim(call.identity, body.types, body.lease_seconds)
-    if job is not None:
-        return _job(call, job)
-    wait = call.queue.poll_after_seconds(call.identity, body.types)
-    return Reply(204, headers={"Retry-After": str(wait)})
+def attempts(call: Call) -> Reply:
+    job, errors = call.queue.attempts(call.identity, call.job_id)
+    return Reply(200, present_attempts(job, errors))
 
 
-def complete(call: Call) -> Reply:
-    body: CompleteBody = call.parsed
-    return _reported(
-        call, call.queue.complete(call.identity, call.job_id, body.attempt, body.result)
+def cancel(call: Call) -> Reply:
+    reported = call.queue.cancel(call.identity, call.job_id)
+    return reported_reply(call, reported, 202 if reported.job.status is Status.RUNNING else 200)
+
+
+def redrive(call: Call) -> Reply:
+    return reported_reply(call, call.queue.redrive(call.identity, call.job_id))
+
+
+def redrive_many(call: Call) -> Reply:
+    body: RedriveManyBody = call.parsed
+    where = Dead() if body.filter is None else Dead(**body.filter._asdict())
+    done = call.queue.redrive_many(call.identity, where, body.limit, dry_run=body.dry_run)
+    return Reply(200, done._asdict())
+
+
+def _new_job(body: EnqueueBody, key_header: str | None = None) -> NewJob:
+    return NewJob(
+        type=body.type,
+        payload=body.payload,
+        priority=body.priority,
+        max_retries=body.max_retries,
+        idempotency_key=body.idempotency_key if key_header is None else key_header,
+        key_from_header=key_header is not None,
+        run_at=body.run_at,
+        delay_seconds=body.delay_seconds,
     )
 
 
-def fail(call: Call) -> Reply:
-    body: FailBody = call.parsed
-    reported = call.queue.fail(
-        call.identity,
-        call.job_id,
-        body.attempt,
-        error=body.error,
-        error_code=body.error_code,
-        retryable=body.retryable,
-        retry_in_seconds=body.retry_in_seconds,
-    )
-    return _reported(call, reported)
-
-
-def stats(call: Call) -> Reply:
-    numbers = call.queue.stats(call.identity)
-    now = call.queue.clock()
-    known = [name for name in call.queue.job_types if call.identity.may_use(name)]
-    types = {
-        name: {status.value: numbers.statuses.get(name, {}).get(status, 0) for status in Status}
-        for name in sorted({*known, *numbers.statuses})
+def _batch_result(call: Call, index: int, outcome: Enqueued | QueuelogError) -> dict[str, Any]:
+    if isinstance(outcome, QueuelogError):
+        error = present_problem(outcome, call.request_id)
+        return {"index": index, "status": outcome.status, "error": error}
+    return {
+        "index": index,
+        "status": 201 if outcome.created else 200,
+        "id": outcome.job.id,
+        "replayed": not outcome.created,
+        "payload_mismatch": outcome.mismatch,
     }
-    ages = {
-        priority.label: _age(numbers.oldest_due_at[priority], now)
-        for priority in sorted(Priority, reverse=True)
-    }
-    return Reply(
-        200,
-        {
-            "as_of": format_instant(now),
-            "exact": numbers.exact,
-            "types": types,
-            "due": _count(numbers.due),
-            "delayed": _count(numbers.delayed),
-            "expired_leases": _count(numbers.expired_leases),
-            "oldest_due_age_seconds": ages,
-            "late_reports": numbers.late_reports,
-        },
-    )
-
-
-def whoami(call: Call) -> Reply:
-    from queuelog_core.http.routes import ROUTES
-
-    identity = call.identity
-    usable = [name for name in sorted(call.queue.job_types) if identity.may_use(name)]
-    return Reply(
-        200,
-        {
-            "name": identity.name,
-            "role": identity.role.value,
-            "priority_max": identity.priority_max.label,
-            "types": None if identity.types is None else sorted(identity.types),
-            "usable_types": usable,
-            "may": [
-                f"{r.method} {r.path}" for r in ROUTES if not r.roles or identity.role in r.roles
-            ],
-        },
-    )
-
-
-def health(call: Call) -> Reply:
-    found = call.probe.health()
-    document = {
-        "status": "ok" if found.is_writable else "unavailable",
-        "age_seconds": math.floor(found.age_seconds),
-    }
-    if found.is_writable:
-        return Reply(200, document)
-    return Reply(503, document, {"Retry-After": str(StoreUnavailable.retry_after_seconds)})
-
-
-def openapi(_: Call) -> Reply:
-    from queuelog_core.http.openapi import openapi_document
-
-    return Reply(200, openapi_document())
-
-
-def _job(
-    call: Call, job: Job, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Reply:
-    return Reply(status, present(job, call.identity), headers or {}, job.id)
-
-
-def _reported(call: Call, reported: Reported) -> Reply:
-    headers = {"Idempotent-Replayed": "true"} if reported.replayed else {}
-    return _job(call, reported.job, headers=headers)
-
-
-def _key_from_header(header: str | None) -> str | None:
-    """The key as it stands. A WSGI header is bytes in Latin-1's clothes; a key is UTF-8."""
-    if header is None:
-        return None
-    try:
-        key: str = KEY.check(header.encode("latin-1").decode("utf-8"))
-    except (UnicodeError, Refused):
-        raise invalid("Idempotency-Key", "wrong-format", "1 to 255 printable characters.") from None
-    return key
-
-
-def _count(count: Count) -> dict[str, Any]:
-    return {"count": count.count, "capped": count.capped}
-
-
-def _age(due_at: int | None, now: int) -> float | None:
-    return None if due_at is None else max(0, now - due_at) / 1000

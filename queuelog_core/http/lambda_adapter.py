@@ -26,8 +26,9 @@ from queuelog_core.errors import (
     StoreUnavailable,
     Unauthorized,
 )
-from queuelog_core.http.answers import PROBLEM, problem_document
+from queuelog_core.http.answers import PROBLEM
 from queuelog_core.http.app import create_app, request_id_from
+from queuelog_core.http.present import present_problem
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Identity
 from queuelog_core.logs import set_up_logging
@@ -164,6 +165,6 @@ def _refusal(event: Event, error: QueuelogError) -> dict[str, Any]:
     return {
         "statusCode": error.status,
         "headers": {"Content-Type": PROBLEM, "X-Request-Id": request_id, **error.headers},
-        "body": compact(problem_document(error, request_id)),
+        "body": compact(present_problem(error, request_id)),
         "isBase64Encoded": False,
     }

@@ -6,7 +6,8 @@ from typing import Any
 from queuelog_core import __version__
 from queuelog_core.http.openapi_examples import EXAMPLES
 from queuelog_core.http.openapi_notes import NOTES
-from queuelog_core.http.openapi_parts import HEADERS, PARAMETERS, PROBLEMS, REPLIES, SCHEMAS
+from queuelog_core.http.openapi_parts import HEADERS, PARAMETERS, PROBLEMS, REPLIES
+from queuelog_core.http.openapi_schemas import SCHEMAS
 from queuelog_core.http.routes import ROUTES, Route
 from queuelog_core.http.schema import fields_of, object_schema
 
@@ -48,8 +49,8 @@ def problem_statuses(route: Route) -> list[int]:
         statuses += [422]
     if "{id}" in route.path:
         statuses += [404]
-    if route.name in ("complete", "fail"):
-        statuses += [409]
+        # A verb on a job depends on the job's state.
+        statuses += [409] if route.method == "POST" else []
     return sorted(statuses)
 
 
@@ -104,8 +105,9 @@ def _success(route: Route, status: int) -> dict[str, Any]:
     description, schema, example, names = REPLIES[route.name][status]
     reply: dict[str, Any] = {"description": description, "headers": _headers(names)}
     if schema is not None:
-        reference = {"$ref": f"#/components/schemas/{schema}"}
-        reply["content"] = {"application/json": {"schema": reference, "example": example}}
+        references = [{"$ref": f"#/components/schemas/{name}"} for name in schema.split(" or ")]
+        body = references[0] if len(references) == 1 else {"oneOf": references}
+        reply["content"] = {"application/json": {"schema": body, "example": example}}
     return reply
 
 

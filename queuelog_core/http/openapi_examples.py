@@ -50,6 +50,65 @@ RETRIED = SAMPLE | {
     "updated_at": "2026-11-29T12:00:02.000Z",
     "run_at": "2026-11-29T12:00:04.100Z",
 }
+REDRIVEN = SAMPLE | {
+    "attempt": 4,
+    "error_code": "smtp_down",
+    "updated_at": "2026-11-29T12:10:00.000Z",
+    "run_at": "2026-11-29T12:10:00.000Z",
+}
+CANCELLED = SAMPLE | {
+    "status": "cancelled",
+    "updated_at": "2026-11-29T12:00:02.000Z",
+    "finished_at": "2026-11-29T12:00:02.000Z",
+}
+CANCEL_ASKED = CLAIMED | {
+    "idempotency_key": "welcome-ada",
+    "updated_at": "2026-11-29T12:00:02.000Z",
+    "cancel_requested_at": "2026-11-29T12:00:02.000Z",
+}
+ATTEMPTS = {
+    "attempts": [
+        {
+            "attempt": 1,
+            "worker_id": "mailer",
+            "claimed_at": "2026-11-29T12:00:01.000Z",
+            "ended_at": "2026-11-29T12:00:02.000Z",
+            "outcome": "failed",
+            "error_code": "smtp_down",
+            "error": None,
+        }
+    ],
+    "dropped": 0,
+}
+LEASE = {
+    "lease_expires_at": "2026-11-29T12:07:00.000Z",
+    "lease_seconds_remaining": 300,
+    "cancel_requested": False,
+}
+BATCH = {
+    "results": [
+        {"index": 0, "status": 201, "id": 42, "replayed": False, "payload_mismatch": False},
+        {
+            "index": 1,
+            "status": 422,
+            "error": {
+                "type": "urn:queuelog:problem:validation-failed",
+                "title": "The request is not valid",
+                "status": 422,
+                "detail": "See errors.",
+                "code": "validation-failed",
+                "request_id": "0f9d3c1b2a4e5f60",
+                "errors": [
+                    {
+                        "field": "type",
+                        "code": "not-allowed",
+                        "message": "This type is not on the allowlist.",
+                    }
+                ],
+            },
+        },
+    ]
+}
 STATS = {
     "as_of": "2026-11-29T12:00:00.000Z",
     "exact": True,
@@ -82,9 +141,30 @@ EXAMPLES: dict[str, Any] = {
             }
         },
     },
+    "batch": {
+        "two": {
+            "value": {
+                "jobs": [
+                    {"type": "email", "payload": {"to": "ada"}, "idempotency_key": "welcome-ada"},
+                    {"type": "email", "payload": {"to": "bob"}, "idempotency_key": "welcome-bob"},
+                ]
+            }
+        }
+    },
     "claim": {
         "any": {"value": {}},
+        "many": {"value": {"limit": 10}},
         "some": {"value": {"types": ["email"], "lease_seconds": 60}},
+    },
+    "heartbeat": {"extend": {"value": {"attempt": 1, "extend_seconds": 120}}},
+    "release": {"later": {"value": {"attempt": 1, "delay_seconds": 30}}},
+    "cancel": {"empty": {"value": {}}},
+    "redrive": {"empty": {"value": {}}},
+    "redrive_many": {
+        "look": {
+            "value": {"filter": {"status": "failed", "type": "email"}, "limit": 50, "dry_run": True}
+        },
+        "everything": {"value": {"all": True}},
     },
     "complete": {"done": {"value": {"attempt": 1, "result": {"message_id": "m-1"}}}},
     "fail": {

@@ -3,7 +3,7 @@
 from queuelog_core.errors import StoreUnavailable
 from queuelog_core.http.bodies import DOCUMENT_BYTES_MAX
 from queuelog_core.http.strict_json import DEPTH_MAX
-from queuelog_core.queue import POLL_SECONDS_MAX
+from queuelog_core.leases import POLL_SECONDS_MAX
 
 NOTES = {
     "all": (
@@ -29,6 +29,13 @@ NOTES = {
         "answers 200 with the job as it is now. Another request with the key in the body answers "
         "200 with the first job and Idempotency-Payload-Mismatch; with the key in the header 422."
     ),
+    "batch": (
+        "Each item is judged and answered as by POST /jobs, in one transaction: status 201 or 200 "
+        "with the id, else a status and the error. A bad item stops no other; what is wrong with "
+        "the body as a whole (JSON, depth, size, the number of items) refuses all of it. Give each "
+        "job an idempotency_key and the whole batch may be repeated; the header Idempotency-Key is "
+        "refused here."
+    ),
     "list_jobs": (
         "Newest first. Producers see their own jobs, workers those of types they may run, admins "
         "all. created_after includes its instant, created_before does not. A page may be short or "
@@ -38,7 +45,13 @@ NOTES = {
         "Order: priority descending, then run_at, then id, among due jobs. types: those of the "
         "key if absent. lease_seconds: the type's if absent, at most its max_runtime_seconds. "
         "Leases that ran out are settled first. An empty queue answers 204; Retry-After is the "
-        f"time until something is due, at most {POLL_SECONDS_MAX} seconds."
+        f"time until something is due, at most {POLL_SECONDS_MAX} seconds.\n\n"
+        "With limit the answer is always 200: the jobs, maybe none, and next_due_in_seconds, when "
+        "a job of these types is due or its lease ends, rounded up; null: nothing is pending or "
+        "running, the types are drained.\n\n"
+        "Idempotency-Key, per identity, key and body: a repeat gets those of its jobs that still "
+        "run on the same attempt, leases unchanged, with Idempotent-Replayed; when there is none, "
+        "it claims afresh. An empty answer is not remembered."
     ),
     "complete": (
         "attempt, from the claimed job, fences workers that share a key: always send it. The same "
@@ -52,6 +65,37 @@ NOTES = {
         "retryable false it is refused. error is scrubbed of secrets over its first 16,384 bytes "
         "and cut to 1,024; only admins see it. error_code is a slug that all may see; "
         "lease_expired, release_limit and payload_lost are the server's own."
+    ),
+    "heartbeat": (
+        "The lease then ends at the later of its present end and now + extend_seconds (the type's "
+        "lease if absent), never later than the type's max_runtime_seconds after the claim; "
+        "lease_seconds_remaining is rounded down. When that time is over: deadline-exceeded. On "
+        "any 409 stop working on the job."
+    ),
+    "release": (
+        "The job is pending again without a retry spent; delay_seconds puts it off, without it the "
+        "job keeps its place. Twenty releases are free, the next is a failure with error_code "
+        "release_limit. When cancel was asked, the job ends as cancelled."
+    ),
+    "attempts": (
+        "Oldest first. outcome is null while the attempt runs; error is null to all but admins. "
+        "dropped tells how many older attempts are gone."
+    ),
+    "cancel": (
+        "200: the job is cancelled. 202: it runs, and its worker learns of it by heartbeat; "
+        "complete still wins, fail, release and the end of the lease then end in cancelled. A "
+        "repeat answers alike and changes nothing. A completed or failed job is 409."
+    ),
+    "redrive": (
+        "The job gets its whole retry budget anew and is due at once; attempt, history and the "
+        "error are kept, and its last worker can no longer complete it. The same admin's repeat, "
+        "while the job is pending and unclaimed, answers 200 with Idempotent-Replayed."
+    ),
+    "redrive_many": (
+        "Oldest first, at most limit jobs: repeat until more is false. filter needs a status, "
+        "failed or cancelled; an empty filter means both and needs all: true. matched is counted "
+        "up to limit; redriven leaves out jobs that somebody else was faster with; dry_run changes "
+        "nothing. created_after includes its instant, created_before does not."
     ),
     "stats": (
         "due, delayed and expired_leases are counted to 1,000 per type and priority; capped says "

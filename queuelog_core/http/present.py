@@ -1,9 +1,11 @@
-"""A job as its reader may see it: hidden fields are null, never absent."""
+"""Jobs, attempts and errors as their reader may see them: what is hidden is null, never absent."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from queuelog_core.clock import format_instant
+from queuelog_core.errors import QueuelogError
 from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Job
 
@@ -34,6 +36,39 @@ def present(job: Job, reader: Identity) -> dict[str, Any]:
         "result": json.loads(job.result) if job.result and reads_result else None,
         "finished_at": _instant(job.finished_at),
         "cancel_requested_at": _instant(job.cancel_requested_at),
+    }
+
+
+def present_attempts(job: Job, errors: Mapping[int, str]) -> dict[str, Any]:
+    """The newest attempts, oldest first, and how many older ones are gone."""
+    attempts = [
+        {
+            "attempt": entry.attempt,
+            "worker_id": entry.worker_id,
+            "claimed_at": format_instant(entry.claimed_at),
+            "ended_at": _instant(entry.ended_at),
+            "outcome": None if entry.outcome is None else entry.outcome.value,
+            "error_code": entry.error_code,
+            "error": errors.get(entry.attempt),
+        }
+        for entry in job.history
+    ]
+    return {"attempts": attempts, "dropped": job.attempt - len(attempts)}
+
+
+def present_problem(error: QueuelogError, request_id: str) -> dict[str, Any]:
+    """The one form of error in RFC 9457's terms."""
+    return {
+        "type": f"urn:queuelog:problem:{error.code}",
+        "title": error.title,
+        "status": error.status,
+        "detail": error.detail,
+        "code": error.code,
+        "request_id": request_id,
+        "errors": [
+            {"field": fault.field, "code": fault.code, "message": fault.message}
+            for fault in error.errors
+        ],
     }
 
 

@@ -7,14 +7,26 @@ serves a route: a further route rides with the one that has the same rights.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from queuelog_core.http import endpoints
-from queuelog_core.http.bodies import ClaimBody, CompleteBody, EnqueueBody, FailBody, ListQuery
-from queuelog_core.http.endpoints import Call, Reply
+from queuelog_core.http import endpoints, service_endpoints, worker_endpoints
+from queuelog_core.http.bodies import (
+    BatchBody,
+    ClaimBody,
+    CompleteBody,
+    EmptyBody,
+    EnqueueBody,
+    FailBody,
+    HeartbeatBody,
+    ListQuery,
+    RedriveManyBody,
+    ReleaseBody,
+)
+from queuelog_core.http.call import Call, Reply
 from queuelog_core.identity import Role
 
 READERS = frozenset(Role)
 PRODUCERS = frozenset({Role.PRODUCER, Role.ADMIN})
 WORKERS = frozenset({Role.WORKER, Role.ADMIN})
+ADMINS = frozenset({Role.ADMIN})
 OPEN: frozenset[Role] = frozenset()
 
 
@@ -55,6 +67,16 @@ ROUTES: tuple[Route, ...] = (
         summary="Enqueue a job, once per idempotency key",
     ),
     Route(
+        name="batch",
+        group="enqueue",
+        method="POST",
+        path="/jobs/batch",
+        roles=PRODUCERS,
+        endpoint=endpoints.batch,
+        body=BatchBody,
+        summary="Enqueue many jobs; a bad one stops no other",
+    ),
+    Route(
         name="list_jobs",
         group="list",
         method="GET",
@@ -70,10 +92,20 @@ ROUTES: tuple[Route, ...] = (
         method="POST",
         path="/jobs/claim",
         roles=WORKERS,
-        endpoint=endpoints.claim,
+        endpoint=worker_endpoints.claim,
         body=ClaimBody,
         replies=(200, 204),
         summary="Claim the best due job",
+    ),
+    Route(
+        name="redrive_many",
+        group="operate",
+        method="POST",
+        path="/jobs/redrive",
+        roles=ADMINS,
+        endpoint=endpoints.redrive_many,
+        body=RedriveManyBody,
+        summary="Send failed or cancelled jobs on their way again, by filter",
     ),
     Route(
         name="get",
@@ -85,12 +117,21 @@ ROUTES: tuple[Route, ...] = (
         summary="Read one job",
     ),
     Route(
+        name="attempts",
+        group="get",
+        method="GET",
+        path="/jobs/{id}/attempts",
+        roles=READERS,
+        endpoint=endpoints.attempts,
+        summary="The newest ten attempts of a job",
+    ),
+    Route(
         name="complete",
         group="complete",
         method="POST",
         path="/jobs/{id}/complete",
         roles=WORKERS,
-        endpoint=endpoints.complete,
+        endpoint=worker_endpoints.complete,
         body=CompleteBody,
         summary="Report a claimed job as done",
     ),
@@ -100,9 +141,50 @@ ROUTES: tuple[Route, ...] = (
         method="POST",
         path="/jobs/{id}/fail",
         roles=WORKERS,
-        endpoint=endpoints.fail,
+        endpoint=worker_endpoints.fail,
         body=FailBody,
         summary="Report a claimed job as failed: it is retried while its budget lasts",
+    ),
+    Route(
+        name="heartbeat",
+        group="complete",
+        method="POST",
+        path="/jobs/{id}/heartbeat",
+        roles=WORKERS,
+        endpoint=worker_endpoints.heartbeat,
+        body=HeartbeatBody,
+        summary="Extend the lease of a claimed job",
+    ),
+    Route(
+        name="release",
+        group="fail",
+        method="POST",
+        path="/jobs/{id}/release",
+        roles=WORKERS,
+        endpoint=worker_endpoints.release,
+        body=ReleaseBody,
+        summary="Hand a claimed job back without spending a retry",
+    ),
+    Route(
+        name="cancel",
+        group="operate",
+        method="POST",
+        path="/jobs/{id}/cancel",
+        roles=PRODUCERS,
+        endpoint=endpoints.cancel,
+        body=EmptyBody,
+        replies=(200, 202),
+        summary="End a pending job; ask a running one to stop",
+    ),
+    Route(
+        name="redrive",
+        group="operate",
+        method="POST",
+        path="/jobs/{id}/redrive",
+        roles=ADMINS,
+        endpoint=endpoints.redrive,
+        body=EmptyBody,
+        summary="Send a failed or cancelled job on its way again",
     ),
     Route(
         name="stats",
@@ -110,7 +192,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/stats",
         roles=WORKERS,
-        endpoint=endpoints.stats,
+        endpoint=service_endpoints.stats,
         summary="Numbers of the queue, never by a full scan",
     ),
     Route(
@@ -119,7 +201,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/whoami",
         roles=READERS,
-        endpoint=endpoints.whoami,
+        endpoint=service_endpoints.whoami,
         summary="The identity behind the key and what it may do",
     ),
     Route(
@@ -128,7 +210,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/health",
         roles=OPEN,
-        endpoint=endpoints.health,
+        endpoint=service_endpoints.health,
         summary="Whether the store takes writes",
     ),
     Route(
@@ -137,7 +219,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/openapi.json",
         roles=OPEN,
-        endpoint=endpoints.openapi,
+        endpoint=service_endpoints.openapi,
         summary="This contract as OpenAPI 3.1",
     ),
 )

@@ -9,6 +9,7 @@ collected; no message repeats a value of the request.
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from queuelog_core.errors import FieldError, ValidationFailed
@@ -41,6 +42,30 @@ class Field(NamedTuple):
         return schema | {"default": shown}
 
 
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A field that is an object with fields of its own."""
+
+    shape: type
+
+    def check(self, value: Any) -> Any:
+        return parse_body(self.shape, value)
+
+    def schema(self) -> dict[str, Any]:
+        return object_schema(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAlone(Nested):
+    """An object that stops no other when it is bad: its ValidationFailed stands in its place."""
+
+    def check(self, value: Any) -> Any:
+        try:
+            return parse_body(self.shape, value)
+        except ValidationFailed as failed:
+            return failed
+
+
 @functools.cache
 def fields_of(shape: type[Any]) -> tuple[Field, ...]:
     """The fields of a body or query, in order."""
@@ -55,7 +80,7 @@ def parse_body(shape: type[_T], value: Any) -> _T:
     """An instance of `shape` from parsed JSON. Raises ValidationFailed with all that is wrong."""
     if not isinstance(value, dict):
         raise ValidationFailed(
-            "See errors.", errors=[FieldError("", "wrong-type", "The body must be an object.")]
+            "See errors.", errors=[FieldError("", "wrong-type", "Must be an object.")]
         )
     present = {name: item for name, item in value.items() if item is not None}
     return _build(shape, value.keys(), present, lambda rule, item: rule.check(item))
@@ -107,6 +132,11 @@ def _build(
                 checked[field.name] = check(field.rule, values[field.name])
             except Refused as refused:
                 errors.append(FieldError(field.name, refused.code, refused.message))
+            except ValidationFailed as failed:
+                errors += [
+                    fault._replace(field=f"{field.name}.{fault.field}".rstrip("."))
+                    for fault in failed.errors
+                ]
         elif field.required:
             errors.append(FieldError(field.name, "missing", "This field is needed."))
     known = {field.name for field in fields}

@@ -5,13 +5,13 @@ write, or nothing if somebody came between. It never chooses a transition. Insta
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from queuelog_core.errors import ConfigError
-from queuelog_core.job import Job, Priority, Status
+from queuelog_core.job import TERMINAL, Job, Priority, Status
 
 COUNTED_MAX = 1000
 LOOKED_AT_MAX = 2000
@@ -34,6 +34,16 @@ class Filter(NamedTuple):
     created_before: int | None = None
     types: frozenset[str] | None = None
     newest_first: bool = True
+
+
+class Dead(NamedTuple):
+    """Which failed and cancelled jobs a redrive means; None means no bound."""
+
+    status: Status | None = None
+    type: str | None = None
+    error_code: str | None = None
+    created_after: int | None = None
+    created_before: int | None = None
 
 
 class Page(NamedTuple):
@@ -80,14 +90,31 @@ class Store(Protocol):
     def list(self, where: Filter, limit: int, after: Position | None) -> Page:
         """Jobs in the order of creation; looks at LOOKED_AT_MAX rows and PAGE_BYTES_MAX at most."""
 
+    def errors(self, job_id: int) -> Mapping[int, str]:
+        """The texts of a job's failures by attempt; of those that the history still names."""
+
     def claim(
-        self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
-    ) -> Sequence[Job]:
-        """Settle some overdue leases of these types, then claim the best due jobs, in one step."""
+        self,
+        now: int,
+        types: Sequence[str],
+        limit: int,
+        settle: Transition,
+        claim: Transition,
+        claim_key: bytes | None = None,
+    ) -> tuple[Sequence[Job], bool]:
+        """Settle some overdue leases of these types, then claim the best due jobs, in one step.
+        Or the jobs of these types that still run under `claim_key`, and True, when there are."""
 
     def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
         """Apply a transition: the job as it is then and whether it changed; None without a job.
         Raises what the transition raises."""
+
+    def find_dead(self, where: Dead, limit: int) -> Sequence[int]:
+        """Ids of failed and cancelled jobs, in the order of creation."""
+
+    def update_many(self, job_ids: Sequence[int], transition: Transition) -> int:
+        """`update` for each in one transaction, without those that are gone or raise a Conflict;
+        how many changed."""
 
     def next_due_at(self, types: Sequence[str]) -> int | None:
         """The earliest instant at which a pending job is due or a lease ends; None if drained."""
@@ -98,8 +125,8 @@ class Store(Protocol):
     def stats(self, now: int, types: Sequence[str] | None) -> Stats:
         """Numbers for these types (None: all), never by a full scan."""
 
-    def purge(self, before: int, limit: int) -> int:
-        """Delete jobs that finished before an instant; how many."""
+    def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
+        """Delete jobs of these terminal statuses that finished before an instant; how many."""
 
     def check_writable(self) -> None:
         """Commit a one-row update, waiting a second at most for others."""

@@ -7,14 +7,15 @@ walks the backlog; an empty one takes no lock. See migrations/ for the tables an
 import json
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from queuelog_core.errors import ConfigError, LateReport
-from queuelog_core.job import Job
+from queuelog_core.job import TERMINAL, Job, Status
 from queuelog_core.stores import (
+    Dead,
     Filter,
     Page,
     Position,
@@ -23,6 +24,9 @@ from queuelog_core.stores import (
 )
 from queuelog_core.stores import sqlite_rows as sql
 from queuelog_core.stores import sqlite_steps as steps
+from queuelog_core.stores.sqlite_backup import back_up
+from queuelog_core.stores.sqlite_check import find_faults
+from queuelog_core.stores.sqlite_claim import Ask, known_jobs, look, take
 from queuelog_core.stores.sqlite_file import SqliteFile
 from queuelog_core.stores.sqlite_lists import list_page
 from queuelog_core.stores.sqlite_schema import is_current, migrate
@@ -30,16 +34,17 @@ from queuelog_core.stores.sqlite_stats import read_stats
 from queuelog_core.stores.volume import LOCAL, NETWORK, Volume, is_network
 from queuelog_core.transitions import came_late
 
-SETTLED_PER_TYPE = 16
 SETTLED_PER_TRANSACTION = 100
-SETTLED_MAX = 64
 PURGED_PER_TRANSACTION = 200
 PROBE_BUSY_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
-def open_sqlite(path: str, query: str = "") -> "SqliteStore":
-    """Open a file, made if it is not there. Raises ConfigError or StoreUnavailable."""
+def open_sqlite(path: str, query: str = "", *, existing: bool = False) -> "SqliteStore":
+    """Open a file, made or upgraded if need be, or an `existing` one just as it is.
+
+    Raises ConfigError or StoreUnavailable.
+    """
     options = parse_qs(query, keep_blank_values=True)
     volumes = {"local": LOCAL, "network": NETWORK}
     asked = options.pop("volume", ["auto"])[-1]
@@ -51,15 +56,17 @@ def open_sqlite(path: str, query: str = "") -> "SqliteStore":
         raise ConfigError(f"{file.parent} is not a folder: make it, or mount it")
     if asked == "auto":
         asked = "network" if is_network(file) else "local"
-    return SqliteStore(file, volumes[asked])
+    if existing and not file.exists():
+        raise ConfigError(f"{file} does not exist")
+    return SqliteStore(file, volumes[asked], upgrade=not existing)
 
 
 class SqliteStore:
     """See queuelog_core.stores.Store."""
 
-    def __init__(self, path: Path, volume: Volume = LOCAL) -> None:
+    def __init__(self, path: Path, volume: Volume = LOCAL, *, upgrade: bool = True) -> None:
         self._file = SqliteFile(path, volume)
-        if not self._file.read(is_current):
+        if upgrade and not self._file.read(is_current):
             self._file.write(migrate)
         _log.info(
             "store-opened", extra={"fields": {"file": str(path), "mode": volume.journal_mode}}
@@ -87,36 +94,31 @@ class SqliteStore:
             lambda connection: list_page(connection, where, limit, after, steps.get)
         )
 
+    def errors(self, job_id: int) -> Mapping[int, str]:
+        return self._file.read(
+            lambda connection: dict(connection.execute(sql.READ_ERRORS, (job_id,)).fetchall())
+        )
+
     def claim(
-        self, now: int, types: Sequence[str], limit: int, settle: Transition, claim: Transition
-    ) -> Sequence[Job]:
-        lanes = json.dumps(list(types))
-        overdue, head = self._file.read(lambda connection: steps.peek(connection, now, lanes))
-        if not overdue and head is None:
-            return []
+        self,
+        now: int,
+        types: Sequence[str],
+        limit: int,
+        settle: Transition,
+        claim: Transition,
+        claim_key: bytes | None = None,
+    ) -> tuple[Sequence[Job], bool]:
+        ask = Ask(now, json.dumps(list(types)), limit, settle, claim, claim_key)
+        seen = self._file.read(lambda connection: look(connection, ask))
+        if seen.known:
+            return seen.known, True
+        if not seen.overdue and seen.head is None:
+            return [], False
 
-        def settle_some(connection: sqlite3.Connection, most: int) -> int:
-            return steps.settle(connection, now, lanes, SETTLED_PER_TYPE, most, settle)
-
-        def work(connection: sqlite3.Connection) -> Sequence[Job]:
-            claimed: list[Job] = []
-            settled = 0
-            if overdue:
-                settled = settle_some(connection, SETTLED_MAX)
-            elif head is not None and (seen := steps.get_due(connection, head, now)):
-                # It was the best when this call looked, so the lanes need no second look.
-                claimed.append(steps.write(connection, seen, claim(seen))[0])
-            while len(claimed) < limit:
-                best = steps.due_heads(connection, now, lanes, limit - len(claimed))
-                claimed += [steps.apply(connection, job_id, claim)[0] for job_id in best]
-                if best:
-                    continue
-                rest = SETTLED_MAX - settled if settled and not claimed else 0
-                more = settle_some(connection, rest) if rest else 0
-                if not more:
-                    break
-                settled += more
-            return claimed
+        def work(connection: sqlite3.Connection) -> tuple[Sequence[Job], bool]:
+            # The same claim may have been answered between the look and the lock.
+            known = known_jobs(connection, ask)
+            return (known, True) if known else (take(connection, ask, seen), False)
 
         return self._file.write(work)
 
@@ -142,6 +144,15 @@ class SqliteStore:
             raise answer
         return answer
 
+    def find_dead(self, where: Dead, limit: int) -> Sequence[int]:
+        return self._file.read(lambda connection: steps.find_dead(connection, where, limit))
+
+    def update_many(self, job_ids: Sequence[int], transition: Transition) -> int:
+        def work(connection: sqlite3.Connection) -> int:
+            return sum(steps.try_to_apply(connection, job_id, transition) for job_id in job_ids)
+
+        return self._file.write(work) if job_ids else 0
+
     def next_due_at(self, types: Sequence[str]) -> int | None:
         lanes = {"types": json.dumps(list(types))}
         row = self._file.read(lambda connection: connection.execute(sql.NEXT_DUE, lanes).fetchone())
@@ -152,27 +163,48 @@ class SqliteStore:
         def peek(connection: sqlite3.Connection) -> bool:
             return bool(steps.overdue(connection, now, steps.all_types(connection), 1, 1))
 
-        def batch(connection: sqlite3.Connection) -> int:
-            most = min(SETTLED_PER_TRANSACTION, limit - settled)
+        def batch(connection: sqlite3.Connection, most: int) -> int:
             return steps.settle(connection, now, steps.all_types(connection), most, most, settle)
 
-        settled = 0
-        while settled < limit and self._file.read(peek):
-            settled += self._file.write(batch)
-        return settled
+        return self._in_batches(limit, SETTLED_PER_TRANSACTION, peek, batch)
 
     def stats(self, now: int, types: Sequence[str] | None) -> Stats:
         return self._file.read(lambda connection: read_stats(connection, now, types))
 
-    def purge(self, before: int, limit: int) -> int:
-        def peek(connection: sqlite3.Connection) -> bool:
-            return connection.execute(sql.ANY_FINISHED, (before,)).fetchone() is not None
-
+    def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
         purged = 0
-        while purged < limit and self._file.read(peek):
-            most = min(PURGED_PER_TRANSACTION, limit - purged)
-            purged += self._file.write(partial(steps.purge, before=before, most=most))
+        for status in statuses:
+            purged += self._in_batches(
+                limit - purged,
+                PURGED_PER_TRANSACTION,
+                partial(steps.any_finished, status=status, before=before),
+                partial(steps.purge, status=status, before=before),
+            )
         return purged
+
+    def _in_batches(
+        self,
+        limit: int,
+        most: int,
+        peek: Callable[[sqlite3.Connection], bool],
+        batch: Callable[..., int],
+    ) -> int:
+        """Small transactions with room for others between them; how many jobs they changed."""
+        done = 0
+        while done < limit and self._file.read(peek):
+            if done:
+                self._file.let_others_write()
+            done += self._file.write(partial(batch, most=min(most, limit - done)))
+        return done
+
+    def backup(self, target: Path) -> None:
+        """Copy the file as it is at one instant, while others write. Raises StoreUnavailable, and
+        ConfigError for a target that exists."""
+        back_up(self._file, target)
+
+    def check(self) -> Sequence[str]:
+        """What is wrong with the file, in words; nothing when all is well."""
+        return self._file.read(find_faults)
 
     def check_writable(self) -> None:
         self._file.write(lambda connection: connection.execute(sql.PROBE), PROBE_BUSY_SECONDS)

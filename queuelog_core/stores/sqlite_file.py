@@ -8,6 +8,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -83,6 +84,10 @@ class SqliteFile:
             return result
 
         return self._run(transaction, None)
+
+    def let_others_write(self) -> None:
+        """Stand back between two transactions for longer than anybody waits between two tries."""
+        time.sleep(2 * self._volume.pause_seconds[1])
 
     def close(self) -> None:
         """Close the connections of all threads; the next use opens new ones."""

@@ -29,7 +29,7 @@ SELECT j.id, j.type, p.payload, j.priority, j.producer_id, j.max_retries, j.crea
        j.updated_at, j.run_at, j.idempotency_key, j.fingerprint, j.status, j.retry_count,
        j.release_count, j.attempt, j.claimed_at, j.worker_id, j.lease_expires_at, e.error,
        j.error_code, j.error_attempt, r.result, j.finished_at, j.cancel_requested_at,
-       j.redriven_by, j.history, j.version
+       j.redriven_by, j.claim_key, j.history, j.version
 FROM jobs AS j
 JOIN job_payloads AS p ON p.job_id = j.id
 LEFT JOIN job_results AS r ON r.job_id = j.id
@@ -40,7 +40,7 @@ UPDATE_JOB = """
 UPDATE jobs SET status = ?, history = ?, retry_count = ?, release_count = ?, attempt = ?,
                 claimed_at = ?, worker_id = ?, updated_at = ?, run_at = ?, lease_expires_at = ?,
                 error_code = ?, error_attempt = ?, finished_at = ?, cancel_requested_at = ?,
-                redriven_by = ?, version = ?
+                redriven_by = ?, claim_key = ?, version = ?
 WHERE id = ? AND version = ?
 """
 
@@ -96,13 +96,28 @@ ON CONFLICT (type, name) DO UPDATE SET n = n + 1
 """
 ANY_FINISHED = """
 SELECT 1 FROM jobs INDEXED BY jobs_finished
-WHERE finished_at IS NOT NULL AND finished_at < ? LIMIT 1
+WHERE status = ? AND finished_at IS NOT NULL AND finished_at < ? LIMIT 1
 """
 PURGE = """
 DELETE FROM jobs WHERE id IN (
     SELECT id FROM jobs INDEXED BY jobs_finished
-    WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
+    WHERE status = ? AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
 """
+FIND_CLAIMED = """
+SELECT id FROM jobs INDEXED BY jobs_claim_key
+WHERE claim_key = ? AND type IN (SELECT value FROM json_each(?))
+ORDER BY priority DESC, run_at, id
+"""
+# The index holds all that the filter asks, so no job is read that does not pass.
+FIND_DEAD = """
+SELECT id FROM jobs INDEXED BY jobs_dead
+WHERE status IN ('failed', 'cancelled') AND status = coalesce(:status, status)
+  AND type = coalesce(:type, type)
+  AND (:error_code IS NULL OR error_code = :error_code)
+  AND created_at >= :created_after AND created_at < :created_before
+ORDER BY created_at, id LIMIT :most
+"""
+READ_ERRORS = "SELECT attempt, error FROM attempt_errors WHERE job_id = ?"
 # A real change of a real page: an update that changes nothing might never reach the disk.
 PROBE = "UPDATE probes SET count = count + 1 WHERE id = 1"
 
@@ -111,7 +126,7 @@ _PRIORITY, _STATUS, _HISTORY = map(Job._fields.index, ("priority", "status", "hi
 _changing = attrgetter(
     *("retry_count", "release_count", "attempt", "claimed_at", "worker_id", "updated_at"),
     *("run_at", "lease_expires_at", "error_code", "error_attempt", "finished_at"),
-    *("cancel_requested_at", "redriven_by", "version"),
+    *("cancel_requested_at", "redriven_by", "claim_key", "version"),
 )
 
 

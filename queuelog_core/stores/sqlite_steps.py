@@ -4,17 +4,35 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from queuelog_core.clock import INSTANT_MAX
+from queuelog_core.errors import Conflict
 from queuelog_core.job import Job, Priority, Status
-from queuelog_core.stores import Transition
+from queuelog_core.stores import Dead, Transition
 from queuelog_core.stores import sqlite_rows as sql
 from queuelog_core.transitions import HISTORY_MAX
 
 PRIORITIES_DOWN = sorted(Priority, reverse=True)
 
 
-def purge(connection: sqlite3.Connection, before: int, most: int) -> int:
-    """Delete the jobs that finished first; how many."""
-    return connection.execute(sql.PURGE, (before, most)).rowcount
+def purge(connection: sqlite3.Connection, most: int, status: Status, before: int) -> int:
+    """Delete the jobs of one status that finished first; how many."""
+    return connection.execute(sql.PURGE, (status.value, before, most)).rowcount
+
+
+def any_finished(connection: sqlite3.Connection, status: Status, before: int) -> bool:
+    """Whether there is anything to purge."""
+    return connection.execute(sql.ANY_FINISHED, (status.value, before)).fetchone() is not None
+
+
+def find_dead(connection: sqlite3.Connection, where: Dead, most: int) -> Sequence[int]:
+    """Failed and cancelled jobs that a filter means, in the order of creation."""
+    after, before = where.created_after, where.created_before
+    bounds = where._asdict() | {
+        "created_after": -INSTANT_MAX if after is None else after,
+        "created_before": INSTANT_MAX if before is None else before,
+        "most": most,
+    }
+    return [row[0] for row in connection.execute(sql.FIND_DEAD, bounds).fetchall()]
 
 
 def get(connection: sqlite3.Connection, job_id: int) -> Job | None:
@@ -35,6 +53,12 @@ def find(connection: sqlite3.Connection, job: Job) -> Job | None:
         return None
     row = connection.execute(sql.FIND_KEY, (job.producer_id, job.idempotency_key)).fetchone()
     return None if row is None else get(connection, row[0])
+
+
+def find_claimed(connection: sqlite3.Connection, claim_key: bytes, lanes: str) -> list[Job]:
+    """The jobs of these types that still run under an idempotent claim."""
+    rows = connection.execute(sql.FIND_CLAIMED, (claim_key, lanes)).fetchall()
+    return [job for row in rows if (job := get(connection, row[0]))]
 
 
 def insert(connection: sqlite3.Connection, job: Job) -> tuple[Job, bool]:
@@ -102,6 +126,15 @@ def apply(connection: sqlite3.Connection, job_id: int, transition: Transition) -
     before = get(connection, job_id)
     assert before is not None
     return write(connection, before, transition(before))
+
+
+def try_to_apply(connection: sqlite3.Connection, job_id: int, transition: Transition) -> bool:
+    """`apply`, but a job that is gone or that does not allow it stays as it is; if it changed."""
+    before = get(connection, job_id)
+    try:
+        return before is not None and write(connection, before, transition(before))[1]
+    except Conflict:
+        return False
 
 
 def write(connection: sqlite3.Connection, before: Job, after: Job) -> tuple[Job, bool]:

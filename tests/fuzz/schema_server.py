@@ -15,6 +15,7 @@ from queuelog_core.http.cursor import encode_cursor
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.identity import Identity, Role, generate_key
 from queuelog_core.key_registry import FileRegistry
+from queuelog_core.leases import Wanted
 from queuelog_core.probe import Probe
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Filter, open_store
@@ -100,10 +101,10 @@ def seed(queue: Queue, clock: FakeClock) -> list[int]:
             _claim(queue, name, 3600)
             _claim(queue, name, 60)
             _claim(queue, name, 30)
-            queue.complete(MAILER, _claim(queue, name, 60), 1, document({"sent": True}))
+            queue.leases.complete(MAILER, _claim(queue, name, 60), 1, document({"sent": True}))
             _fail(queue, _claim(queue, name, 60))
     clock.advance(45)
-    queue.recover(100)
+    queue.leases.recover(100)
     clock.advance(30)
     for owner in (SHOP, BLOG):
         for name in TYPES:
@@ -119,14 +120,13 @@ def _enqueue(queue: Queue, owner: Identity, name: str, **asked: Any) -> int:
 
 
 def _claim(queue: Queue, name: str, lease_seconds: int) -> int:
-    claimed = queue.claim(MAILER, [name], lease_seconds)
-    assert claimed is not None
-    return claimed.id
+    (job,) = queue.leases.claim(MAILER, Wanted([name], lease_seconds)).jobs
+    return job.id
 
 
 def _fail(queue: Queue, job_id: int) -> None:
     told: dict[str, Any] = {"error": "boom", "error_code": "boom", "retryable": False}
-    queue.fail(MAILER, job_id, 1, retry_in_seconds=None, **told)
+    queue.leases.fail(MAILER, job_id, 1, retry_in_seconds=None, **told)
 
 
 def _cursors(queue: Queue, reader: Identity) -> list[str]:

@@ -15,6 +15,7 @@ from queuelog_core.http.answers import PROBLEM
 from queuelog_core.http.app import create_app
 from queuelog_core.http.lambda_adapter import handle, identify
 from queuelog_core.http.routes import GROUPS, ROUTES, routes_of
+from queuelog_core.leases import Wanted
 from queuelog_core.queue import Queue
 from queuelog_core.stores.sqlite import open_sqlite
 from tests.functions.events import SCHEDULED, http_event
@@ -104,7 +105,7 @@ class _World:
         for _ in range(3):
             queue.enqueue(admin(), new_job())
         for identity in (worker(), admin()):
-            queue.claim(identity, None, None)
+            queue.leases.claim(identity, Wanted())
         self._apps = {group: create_app(queue, identify, routes_of(group)) for group in GROUPS}
         self._connection = thread_connection(store)
         # A run costs no fsync: what is on disk afterwards is nobody's concern.

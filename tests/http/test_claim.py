@@ -68,7 +68,7 @@ def test_a_type_the_key_may_not_run_is_forbidden(api: Api) -> None:
     assert_problem(reply, 403, "forbidden")
 
 
-@pytest.mark.parametrize("field", ["limit", "max", "priority", "queue"])
+@pytest.mark.parametrize("field", ["max", "priority", "queue"])
 def test_a_field_that_does_not_exist_is_refused(api: Api, field: str) -> None:
     reply = api.call("POST", "/jobs/claim", "worker", {field: 1})
 

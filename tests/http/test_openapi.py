@@ -19,7 +19,6 @@ GENERATED: dict[Path, str] = runpy.run_path(str(ROOT / "scripts" / "generate.py"
 HTTP_YML = ROOT / "infra" / "http.yml"
 BY_NAME = {route.name: route for route in ROUTES}
 PATHS = [(route.method, route.path) for route in ROUTES]
-STORE_METHODS = ("insert", "insert_many", "get", "list", "claim", "update", "stats")
 
 
 def rules_of(app: Flask) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from queuelog_core.errors import StoreUnavailable
 from queuelog_core.http.app import create_app
 from queuelog_core.http.openapi import openapi_document
 from queuelog_core.http.routes import ROUTES, Route
-from queuelog_core.identity import Identity
+from queuelog_core.identity import Identity, Role
 from queuelog_core.stores import Store
 from tests.support.factories import FakeClock
 from tests.support.http import Api, failing, json_of
@@ -23,12 +23,26 @@ PROVOKED: dict[int, dict[str, Any]] = {
     401: {"key": None},
     403: {"key": "stranger"},
     404: {"job_id": "0"},
-    409: {"job_id": "999"},
+    409: {"job_id": "1"},
     413: {"raw": OVERSIZED},
     415: {"raw": b"{}", "content_type": "text/plain"},
     422: {"query": "?nope=1", "body": {"nope": 1}},
 }
-STORE_METHODS = ("insert", "insert_many", "get", "list", "claim", "update", "stats")
+STORE_METHODS = tuple(name for name in vars(Store) if not name.startswith("_"))
+NEEDED: dict[str, Any] = {
+    "enqueue": {"type": "email"},
+    "batch": {"jobs": [{"type": "email"}]},
+    "redrive_many": {"all": True},
+}
+"""Bodies of the routes that do not take an empty one."""
+BEFORE: dict[str, Any] = {
+    "complete": lambda api: api.claim(),
+    "fail": lambda api: api.claim(),
+    "heartbeat": lambda api: api.claim(),
+    "release": lambda api: api.claim(),
+    "redrive": lambda api: api.call("POST", "/jobs/1/cancel"),
+}
+"""What brings the first job into a state that allows the verb."""
 REQUESTS = [
     pytest.param(route.name, example["value"], id=f"{route.name}-{title}")
     for route in ROUTES
@@ -74,8 +88,11 @@ def test_every_example_fits_its_schema(schema: Any, value: Any) -> None:
 @pytest.mark.parametrize("status", PROVOKED)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_refusal_is_documented_just_where_it_can_happen(api: Api, name: str, status: int) -> None:
+    """Job 1 is completed, so that no verb is allowed on it."""
     route = BY_NAME[name]
-    asked = {"key": "admin", "job_id": "999", "query": "", **PROVOKED[status]}
+    api.enqueue()
+    api.report("complete", api.claim())
+    asked = {"key": "admin", "job_id": "1", "query": "", **PROVOKED[status]}
     path = route.path.replace("{id}", asked.pop("job_id")) + asked.pop("query")
 
     reply = api.call(route.method, path, **asked)
@@ -90,10 +107,9 @@ def test_a_refusal_is_documented_just_where_it_can_happen(api: Api, name: str, s
 @pytest.mark.parametrize(("name", "body"), REQUESTS)
 def test_every_example_of_a_request_is_accepted(api: Api, name: str, body: Any) -> None:
     route = BY_NAME[name]
-    key = "producer" if name == "enqueue" else "worker"
+    key = "worker" if Role.WORKER in route.roles else "admin"
     api.enqueue()
-    if name in ("complete", "fail"):
-        api.claim()
+    BEFORE.get(name, lambda _: None)(api)
 
     reply = api.call("POST", route.path.replace("{id}", "1"), key, body)
 
@@ -113,11 +129,31 @@ def succeed(api: Api) -> list[tuple[str, TestResponse]]:
         ("claim", api.call("POST", "/jobs/claim", "admin", {})),
         ("complete", api.call("POST", "/jobs/1/complete", "admin", {"result": [1]})),
         ("get", api.call("GET", "/jobs/1", "admin")),
+        *succeed_further(api),
         ("list_jobs", api.call("GET", "/jobs", "admin")),
         ("stats", api.call("GET", "/stats", "admin")),
         ("whoami", api.call("GET", "/whoami", "pdf-worker")),
         ("health", api.call("GET", "/health", None)),
         ("openapi", api.call("GET", "/openapi.json", None)),
+    ]
+
+
+def succeed_further(api: Api) -> list[tuple[str, TestResponse]]:
+    """The same for the further routes; jobs 2 and 3 are the first of theirs."""
+    two = {"jobs": [{"type": "pdf"}, {"type": "email"}, {"type": "nope"}]}
+    return [
+        ("batch", api.call("POST", "/jobs/batch", "producer", two)),
+        ("claim", api.call("POST", "/jobs/claim", "worker", {"limit": 2, "types": ["pdf"]})),
+        ("attempts", api.call("GET", "/jobs/2/attempts", "worker")),
+        ("heartbeat", api.call("POST", "/jobs/2/heartbeat", "worker", {"attempt": 1})),
+        ("cancel", api.call("POST", "/jobs/2/cancel", "producer")),
+        ("cancel", api.call("POST", "/jobs/2/cancel", "producer")),
+        ("release", api.call("POST", "/jobs/2/release", "worker", {"attempt": 1})),
+        ("release", api.call("POST", "/jobs/2/release", "worker", {"attempt": 1})),
+        ("cancel", api.call("POST", "/jobs/3/cancel", "producer")),
+        ("redrive", api.call("POST", "/jobs/3/redrive", "admin")),
+        ("redrive", api.call("POST", "/jobs/3/redrive", "admin")),
+        ("redrive_many", api.call("POST", "/jobs/redrive", "admin", {"all": True})),
     ]
 
 
@@ -156,9 +192,7 @@ def test_a_failure_of_the_store_is_documented(
 ) -> None:
     route = BY_NAME[name]
     api = Api(failing(store, error, *STORE_METHODS, "check_writable"), clock)
-    body = {"type": "email"} if name == "enqueue" else None
-
-    reply = api.call(route.method, route.path.replace("{id}", "1"), "admin", body)
+    reply = api.call(route.method, route.path.replace("{id}", "1"), "admin", NEEDED.get(name))
 
     check_failure(name, status, reply)
 

@@ -17,7 +17,7 @@ def claimed(api: Api, **fields: Any) -> Any:
 
 def expire(api: Api) -> None:
     api.clock.advance(LEASE_SECONDS)
-    api.queue.recover(1)
+    api.queue.leases.recover(1)
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ def held_by_another(api: Api) -> None:
 
 def expired(api: Api) -> None:
     overdue(api)
-    api.queue.recover(1)
+    api.queue.leases.recover(1)
 
 
 def expired_for_good(api: Api) -> None:
     api.enqueue(max_retries=0)
     api.claim()
     api.clock.advance(LEASE_SECONDS)
-    api.queue.recover(1)
+    api.queue.leases.recover(1)
 
 
 def expired_and_claimed_by_another(api: Api) -> None:
@@ -68,7 +68,7 @@ def expired_and_redriven(api: Api) -> None:
 def expired_under_another(api: Api) -> None:
     held_by_another(api)
     api.clock.advance(LEASE_SECONDS)
-    api.queue.recover(1)
+    api.queue.leases.recover(1)
 
 
 def completed(api: Api) -> None:

@@ -129,11 +129,14 @@ def test_a_producer_may_not_see_the_numbers(api: Api) -> None:
     assert_problem(api.call("GET", "/stats", "producer"), 403, "forbidden")
 
 
-PRODUCES = ["POST /jobs", "GET /jobs", "GET /jobs/{id}", "GET /whoami"]
+READS = ["GET /jobs", "GET /jobs/{id}", "GET /jobs/{id}/attempts", "GET /whoami"]
+PRODUCES = [*READS, "POST /jobs", "POST /jobs/batch", "POST /jobs/{id}/cancel"]
 WORKS = [
-    *("GET /jobs", "POST /jobs/claim", "GET /jobs/{id}", "POST /jobs/{id}/complete"),
-    *("POST /jobs/{id}/fail", "GET /stats", "GET /whoami"),
+    *(*READS, "GET /stats", "POST /jobs/claim", "POST /jobs/{id}/complete"),
+    *("POST /jobs/{id}/fail", "POST /jobs/{id}/heartbeat", "POST /jobs/{id}/release"),
 ]
+REDRIVES = ["POST /jobs/redrive", "POST /jobs/{id}/redrive"]
+EVERYTHING = [*PRODUCES, *WORKS, *REDRIVES]
 OPEN = ["GET /health", "GET /openapi.json"]
 
 
@@ -144,7 +147,7 @@ OPEN = ["GET /health", "GET /openapi.json"]
         ("email-producer", "producer", "high", ["email"], ["email"], PRODUCES),
         ("low-producer", "producer", "low", None, ["email", "pdf", "sync"], PRODUCES),
         ("pdf-worker", "worker", "medium", ["pdf"], ["pdf"], WORKS),
-        ("admin", "admin", "critical", None, ["email", "pdf", "sync"], [*PRODUCES, *WORKS]),
+        ("admin", "admin", "critical", None, ["email", "pdf", "sync"], EVERYTHING),
     ],
 )
 def test_whoami_tells_the_identity_and_what_it_may_do(

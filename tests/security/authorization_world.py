@@ -170,7 +170,7 @@ class Stage:
         world.ask("server", "workA", "POST", "/jobs/{id}/complete", "completed")
         world.ask("server", "workA", "POST", "/jobs/{id}/fail", "failed")
         self._clock.advance(1)
-        world.queue.recover(1)
+        world.queue.leases.recover(1)
         self._clock.advance(_EXPIRY_SECONDS - 1)
         self._enqueue(world, "delayed", delay_seconds=3600)
         self._enqueue(world, "cancelled")

@@ -171,7 +171,7 @@ def test_nobody_reports_on_a_job_that_it_does_not_run(
         job = api.claim("other-worker")
     if state == "expired":
         api.clock.advance(LEASE_SECONDS)
-        api.queue.recover(1)
+        api.queue.leases.recover(1)
     elif state == "completed":
         api.report("complete", job, "other-worker", result={"by": "printer"})
     elif state == "failed":

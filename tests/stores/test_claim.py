@@ -127,7 +127,7 @@ def test_a_job_that_settles_for_a_later_time_is_not_claimed_at_once(store: Store
     claim_one(store)
     now = NOON + LEASE
 
-    taken = store.claim(
+    taken, _ = store.claim(
         now,
         ["email"],
         1,

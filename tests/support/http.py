@@ -80,7 +80,7 @@ class _Failing:
             return self._fail
         return getattr(self._store, name)
 
-    def _fail(self, *_: Any) -> None:
+    def _fail(self, *_: Any, **__: Any) -> None:
         raise self._error
 
 

@@ -26,7 +26,7 @@ def claims(now: int, name: str = "mailer", lease: int = LEASE) -> Transition:
 def claim(
     store: Store, now: int = NOON, types: Sequence[str] = TYPES, limit: int = 1, lease: int = LEASE
 ) -> Sequence[Job]:
-    return store.claim(now, types, limit, settle(now), claims(now, lease=lease))
+    return store.claim(now, types, limit, settle(now), claims(now, lease=lease))[0]
 
 
 def claim_one(store: Store, now: int = NOON, lease: int = LEASE) -> Job:

@@ -1,5 +1,6 @@
 """What the use cases decide by themselves."""
 
+from queuelog_core.leases import Wanted
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Store
 from tests.support.factories import LEASE, NOON, FakeClock, new_job, producer, worker
@@ -19,7 +20,7 @@ def test_a_lease_begins_when_it_is_granted_and_not_when_it_was_asked_for(store: 
     queue = Queue(store, plain_types(), clock)
     queue.enqueue(producer(), new_job())
 
-    job = queue.claim(worker(), None, None)
+    (job,) = queue.leases.claim(worker(), Wanted()).jobs
 
     asked_at, granted_at = NOON + 2000, NOON + 3000
     assert job is not None
@@ -31,10 +32,10 @@ def test_a_report_is_dated_when_it_is_recorded(store: Store) -> None:
     clock = Ticking()
     queue = Queue(store, plain_types(), clock)
     queue.enqueue(producer(), new_job())
-    job = queue.claim(worker(), None, None)
+    (job,) = queue.leases.claim(worker(), Wanted()).jobs
     assert job is not None
 
-    reported = queue.complete(worker(), job.id, job.attempt, None)
+    reported = queue.leases.complete(worker(), job.id, job.attempt, None)
 
     assert reported.job.finished_at == clock.now
 
@@ -45,5 +46,5 @@ def test_a_key_without_any_type_of_the_registry_gets_nothing(store: Store) -> No
 
     idle = worker(types=frozenset({"pdf"}))
 
-    assert queue.claim(idle, None, None) is None
-    assert queue.poll_after_seconds(idle, None) == 5
+    assert queue.leases.claim(idle, Wanted()).jobs == []
+    assert queue.leases.poll_after_seconds(idle, None) == 5

@@ -68,7 +68,7 @@ def test_a_job_that_is_not_there_or_not_visible_is_a_plain_conflict(
     hidden = job.id if identity.types else job.id + 1
 
     with pytest.raises(Conflict) as raised:
-        queue.complete(identity, hidden, 1, None)
+        queue.leases.complete(identity, hidden, 1, None)
 
     assert raised.value.code == "conflict"
     assert raised.value.detail == "The job does not exist, or is not in a state that allows this."

@@ -59,7 +59,7 @@ def test_a_fault_is_logged_and_the_next_pass_goes_on(
         return 0
 
     monkeypatch.setattr(upkeep, "EVERY_SECONDS", 0.001)
-    monkeypatch.setattr(queue, "recover", recover)
+    monkeypatch.setattr(queue.leases, "recover", recover)
     with caplog.at_level(logging.ERROR):
         keep_up(queue, DAY, stop)
 

@@ -9,6 +9,7 @@ from typing import Any
 from queuelog_core.clock import SystemClock
 from queuelog_core.job import Priority
 from queuelog_core.job_types import JobTypes, Policy
+from queuelog_core.leases import Wanted
 from queuelog_core.queue import Queue
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.benchmarks.peers.peer import DAY, SMALL, Peer
@@ -37,10 +38,11 @@ class Queuelog(Peer):
         self.queue.enqueue(self.producer, new_job(payload=SMALL))
 
     def claim(self) -> Any | None:
-        return self.queue.claim(self.worker, TYPES, None)
+        jobs = self.queue.leases.claim(self.worker, Wanted(TYPES)).jobs
+        return jobs[0] if jobs else None
 
     def complete(self, claimed: Any) -> None:
-        self.queue.complete(self.worker, claimed.id, claimed.attempt, None)
+        self.queue.leases.complete(self.worker, claimed.id, claimed.attempt, None)
 
     def job_id(self, claimed: Any) -> int:
         return int(claimed.id)

@@ -1,0 +1,5 @@
+"""POST /jobs/{id}/fail. See queuelog_core/http/routes.py."""
+
+from queuelog_core.http.lambda_adapter import handler_for
+
+handler = handler_for("operate")

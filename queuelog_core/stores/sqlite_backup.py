@@ -1,0 +1,61 @@
+"""A copy of the file as it is at one instant, made while others go on writing.
+
+In WAL mode nobody waits for it. In the mode for network volumes writers wait until it is done.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from queuelog_core.errors import ConfigError, StoreUnavailable
+from queuelog_core.stores.sqlite_connection import translate
+from queuelog_core.stores.sqlite_file import SqliteFile
+
+
+def back_up(file: SqliteFile, target: Path) -> None:
+    """Write the copy beside the target, read it through, and only then give it its name."""
+    if target.exists():
+        raise ConfigError(f"{target} exists: name a new file")
+    draft = target.with_name(target.name + ".new")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        raise ConfigError(
+            f"{draft} exists: another backup runs, or one was interrupted; then delete it"
+        ) from None
+    try:
+        _copy(file, draft)
+        _sync(draft)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink()
+        raise
+    _sync(target.parent)
+
+
+def _copy(file: SqliteFile, draft: Path) -> None:
+    copy = sqlite3.connect(draft, isolation_level=None, check_same_thread=False)
+    try:
+        file.read(lambda connection: _told_of(draft, connection, copy))
+        # The pages say WAL like those they were copied from, which no network volume can take.
+        copy.execute("PRAGMA journal_mode=DELETE").fetchone()
+        if copy.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise StoreUnavailable(f"{file.path} is damaged, and so is its copy: see db check")
+    finally:
+        copy.close()
+
+
+def _told_of(draft: Path, connection: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    try:
+        # In one step: one in many never ends while others write.
+        connection.backup(copy, pages=-1)
+    except sqlite3.Error as error:
+        raise translate(error, draft) from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
