@@ -34,6 +34,7 @@ from queuelog_core.logs import set_up_logging
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Store
 from queuelog_core.upkeep import keep_up
+from queuelog_core.waiting_room import StampingChannel
 from queuelog_core.worker import Handler, Worker
 
 THREADS = 8
@@ -114,7 +115,7 @@ def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
         # One socket, whatever a name stands for: waitress' server for several has no address.
         found = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
         family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-        return create_server(
+        server: Any = create_server(
             create_app(queue, identify_by_key(registry)),
             sockets=[socket.create_server(address[:2], family=family)],
             threads=THREADS,
@@ -123,6 +124,8 @@ def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
             asyncore_use_poll=True,
             ident="queuelog",
         )
+        server.channel_class = StampingChannel
+        return server
     except (OSError, UnicodeError) as error:
         where = f"{options.host}:{options.port}"
         number = getattr(error, "errno", None)

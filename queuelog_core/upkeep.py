@@ -8,7 +8,7 @@ from queuelog_core.queue import Queue
 
 EVERY_SECONDS = 5.0
 RECOVERED_MAX = 1000
-PURGED_MAX = 1000
+PURGED_MAX = 10_000
 
 _log = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ from queuelog_core.errors import (
     NotFound,
     PayloadTooLarge,
     QueuelogError,
+    StoreBusy,
     UnsupportedMediaType,
 )
 from queuelog_core.http.answers import TOO_LARGE, Trace, http_problem, problem, respond, unexpected
@@ -36,6 +37,10 @@ from queuelog_core.queue import Queue
 Identify = Callable[[dict[str, Any]], Identity]
 """From the WSGI environ to an identity; raises Unauthorized, Forbidden or StoreUnavailable."""
 
+WAITED_SECONDS = "queuelog.waited_seconds"
+"""Where in the WSGI environ a server tells how long a request waited for a thread."""
+WAIT_SECONDS_MAX = 4.0
+"""Less than the store waits for its file, so that one round of threads waits and no second one."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _log = logging.getLogger(__name__)
 
@@ -140,6 +145,10 @@ def _begin() -> None:
     escaped = "%" in environ.get("REQUEST_URI", "").partition("?")[0]
     if escaped or "//" in environ["PATH_INFO"]:
         raise NotFound()
+    waited: float = environ.get(WAITED_SECONDS, 0.0)
+    if waited > WAIT_SECONDS_MAX:
+        # Whoever waited so long is told at once, instead of waiting for the store as well.
+        raise StoreBusy(f"the request waited {waited:.1f} s for a thread")
 
 
 def request_id_from(given: str) -> str:

@@ -7,6 +7,7 @@ write, or nothing if somebody came between. It never chooses a transition. Insta
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -135,17 +136,41 @@ class Store(Protocol):
         """Give back what the store holds; the next call opens it again."""
 
 
+class StoreFile(Protocol):
+    """What an operator asks of a store that is a file. All raise StoreUnavailable and StoreBusy."""
+
+    def backup(self, target: Path) -> None:
+        """Copy all jobs as they are at one instant, while others go on. Raises ConfigError for a
+        target that exists."""
+
+    def check(self) -> Sequence[str]:
+        """What is wrong with the file, in words; nothing when all is well."""
+
+    def close(self) -> None:
+        """Give the file back."""
+
+
 def open_store(url: str) -> Store:
-    """Open `sqlite:///relative` or `sqlite:////absolute`, made if it is not there.
+    """Open `sqlite:///relative` or `sqlite:////absolute`, made or upgraded if need be.
 
     `?volume=local|network` overrides what the mount table says. Raises ConfigError for a wrong
     address, StoreUnavailable for a file that cannot be used.
     """
+    from queuelog_core.stores.sqlite import open_sqlite
+
+    return open_sqlite(*_path_and_query(url))
+
+
+def open_file(url: str) -> StoreFile:
+    """Open the file of such an address as it is: it is neither made nor upgraded. Raises alike."""
+    from queuelog_core.stores.sqlite import open_sqlite
+
+    return open_sqlite(*_path_and_query(url), existing=True)
+
+
+def _path_and_query(url: str) -> tuple[str, str]:
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
-        is_path = len(parts.path) > 1 and not (parts.netloc or "#" in url)
-        if parts.scheme == "sqlite" and is_path:
-            from queuelog_core.stores.sqlite import open_sqlite
-
-            return open_sqlite(parts.path[1:], parts.query)
+        if parts.scheme == "sqlite" and len(parts.path) > 1 and not (parts.netloc or "#" in url):
+            return parts.path[1:], parts.query
     raise ConfigError("QUEUELOG_STORE looks like sqlite:///.queuelog/queuelog.db")

@@ -1,0 +1,62 @@
+"""`queuelog db`: look after the file that the jobs lie in."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from queuelog_core.cli.shared import one_line_errors
+from queuelog_core.config import load_config
+from queuelog_core.stores import open_file
+
+
+@click.group()
+def db() -> None:
+    """Back up and check the SQLite file that QUEUELOG_STORE names."""
+
+
+@db.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print {path, bytes}.")
+def backup(target: Path, as_json: bool) -> None:
+    """Copy the jobs as they are now into a new file TARGET, while the queue goes on.
+
+    \b
+    Example:
+      queuelog db backup backups/monday.db
+    """
+    with one_line_errors():
+        file = open_file(load_config().store)
+        try:
+            file.backup(target)
+        finally:
+            file.close()
+        size = target.stat().st_size
+        click.echo(json.dumps({"path": str(target), "bytes": size}) if as_json else target)
+        if not as_json:
+            click.echo(f"{size} bytes, read through and found whole", err=True)
+
+
+@db.command()
+@click.option("--json", "as_json", is_flag=True, help="Print {ok, faults}.")
+def check(as_json: bool) -> None:
+    """Look for damage in the file; exit 1 if there is any. The queue may go on meanwhile.
+
+    \b
+    Example:
+      queuelog db check
+    """
+    with one_line_errors():
+        file = open_file(load_config().store)
+        try:
+            faults = file.check()
+        finally:
+            file.close()
+    if as_json:
+        click.echo(json.dumps({"ok": not faults, "faults": faults}))
+    else:
+        for line in faults or ["ok"]:
+            click.echo(line)
+    if faults:
+        sys.exit(1)
