@@ -33,6 +33,7 @@ def openapi_document() -> dict[str, Any]:
                 "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
             },
             "schemas": SCHEMAS,
+            "responses": {f"Problem{status}": _problem(status) for status in PROBLEMS},
             "headers": HEADERS,
         },
     }
@@ -62,7 +63,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "security": [{"key": []}] if route.roles else [],
         "responses": {
             **{str(status): _success(route, status) for status in route.replies},
-            **{str(status): _problem(status) for status in problem_statuses(route)},
+            **{str(status): _problem_reference(status) for status in problem_statuses(route)},
         },
     }
     if route.name == "health":
@@ -109,6 +110,10 @@ def _success(route: Route, status: int) -> dict[str, Any]:
         body = references[0] if len(references) == 1 else {"oneOf": references}
         reply["content"] = {"application/json": {"schema": body, "example": example}}
     return reply
+
+
+def _problem_reference(status: int) -> dict[str, Any]:
+    return {"$ref": f"#/components/responses/Problem{status}"}
 
 
 def _problem(status: int) -> dict[str, Any]:
