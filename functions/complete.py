@@ -1,4 +1,4 @@
-"""POST /jobs/{id}/complete. See queuelog_core/http/routes.py."""
+"""POST /jobs/{id}/complete and heartbeat. See queuelog_core/http/routes.py."""
 
 from queuelog_core.http.lambda_adapter import handler_for
 

@@ -1,4 +1,4 @@
-"""POST /jobs. See queuelog_core/http/routes.py."""
+"""POST /jobs and /jobs/batch. See queuelog_core/http/routes.py."""
 
 from queuelog_core.http.lambda_adapter import handler_for
 

@@ -1,4 +1,4 @@
-"""POST /jobs/{id}/fail. See queuelog_core/http/routes.py."""
+"""POST /jobs/{id}/fail and release. See queuelog_core/http/routes.py."""
 
 from queuelog_core.http.lambda_adapter import handler_for
 

@@ -1,4 +1,4 @@
-"""GET /jobs/{id}. See queuelog_core/http/routes.py."""
+"""GET /jobs/{id} and its attempts. See queuelog_core/http/routes.py."""
 
 from queuelog_core.http.lambda_adapter import handler_for
 

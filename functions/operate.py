@@ -1,4 +1,4 @@
-"""POST /jobs/{id}/fail. See queuelog_core/http/routes.py."""
+"""Cancel, and both redrives. See queuelog_core/http/routes.py."""
 
 from queuelog_core.http.lambda_adapter import handler_for
 
