@@ -13,7 +13,7 @@ from queuelog_core.clock import monotonic_seconds
 from queuelog_core.http.app import WAITED_SECONDS
 
 
-class _Task(WSGITask):
+class _TimedRequest(WSGITask):
     channel: "StampingChannel"
 
     def get_environment(self) -> dict[str, Any]:
@@ -25,7 +25,7 @@ class _Task(WSGITask):
 class StampingChannel(HTTPChannel):
     """A connection that remembers when the last part of its request came."""
 
-    task_class = _Task
+    task_class = _TimedRequest
     arrived = 0.0
 
     def received(self, data: bytes) -> bool:

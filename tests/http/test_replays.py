@@ -1,10 +1,10 @@
-"""The same report again is answered as the first time; a late completion still counts."""
+"""What makes two reports the same, and what a late completion gives back. Which report is answered
+how is in test_reports_table.py."""
 
 from typing import Any
 
 import pytest
 
-from queuelog_core import transitions
 from tests.support.http import Api, assert_problem, json_of
 
 LEASE_SECONDS = 300
@@ -28,6 +28,8 @@ def expire(api: Api) -> None:
         ("fail", {}),
         ("fail", {"error": "boom", "error_code": "smtp_down", "retry_in_seconds": 5}),
         ("fail", {"retryable": False}),
+        ("release", {}),
+        ("release", {"delay_seconds": 5}),
     ],
 )
 def test_the_same_report_again_changes_nothing(api: Api, verb: str, body: Any) -> None:
@@ -62,6 +64,15 @@ def test_fields_that_are_null_or_default_make_no_other_report(api: Api) -> None:
     assert again.headers["Idempotent-Replayed"] == "true"
 
 
+def test_a_delay_that_is_null_makes_no_other_release(api: Api) -> None:
+    running = claimed(api)
+    api.report("release", running)
+
+    again = api.report("release", running, delay_seconds=None)
+
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
 @pytest.mark.parametrize(
     ("verb", "first", "verb_again", "again"),
     [
@@ -74,6 +85,9 @@ def test_fields_that_are_null_or_default_make_no_other_report(api: Api) -> None:
         ("fail", {"error_code": "a"}, "fail", {"error_code": "b"}),
         ("fail", {"retryable": True}, "fail", {"retryable": False}),
         ("fail", {"retry_in_seconds": 1}, "fail", {"retry_in_seconds": 2}),
+        ("fail", {}, "release", {}),
+        ("release", {"delay_seconds": 1}, "release", {"delay_seconds": 2}),
+        ("release", {}, "heartbeat", {}),
     ],
 )
 def test_another_report_of_the_same_attempt_is_refused(
@@ -90,17 +104,6 @@ def test_another_report_of_the_same_attempt_is_refused(
     assert api.get(running) == before
 
 
-def test_a_replay_shows_the_job_as_it_is_now(api: Api) -> None:
-    running = claimed(api)
-    api.report("fail", running)
-    api.claim("other-worker")
-
-    again = api.report("fail", running)
-
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert (json_of(again)["status"], json_of(again)["attempt"]) == ("running", 2)
-
-
 @pytest.mark.parametrize(("later", "known"), [(9, True), (10, False)])
 def test_the_history_knows_the_newest_ten_attempts(api: Api, later: int, known: bool) -> None:
     running = claimed(api, max_retries=25)
@@ -114,15 +117,6 @@ def test_the_history_knows_the_newest_ten_attempts(api: Api, later: int, known: 
     assert again.status_code == (200 if known else 409)
 
 
-def test_a_report_is_known_by_its_own_identity_only(api: Api) -> None:
-    running = claimed(api)
-    api.report("complete", running)
-
-    reply = api.report("complete", running, "other-worker")
-
-    assert_problem(reply, 409, "conflict")
-
-
 @pytest.mark.parametrize(
     ("max_retries", "status"), [(3, "pending"), (0, "failed"), (3, "cancelled")]
 )
@@ -131,7 +125,7 @@ def test_a_late_completion_counts_as_long_as_nobody_took_the_job(
 ) -> None:
     running = claimed(api, max_retries=max_retries)
     if status == "cancelled":
-        api.store.update(1, lambda job: transitions.cancel(job, api.clock()))
+        api.call("POST", "/jobs/1/cancel")
     expire(api)
     assert api.get(running)["status"] == status
 
@@ -162,43 +156,3 @@ def test_a_late_completion_of_the_last_attempt_gives_nothing_back(api: Api) -> N
     reply = api.report("complete", running)
 
     assert json_of(reply)["retry_count"] == 1
-
-
-def test_a_late_completion_may_be_repeated(api: Api) -> None:
-    """B32."""
-    running = claimed(api)
-    expire(api)
-    first = api.report("complete", running)
-
-    again = api.report("complete", running)
-
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert again.data == first.data
-
-
-def test_a_stale_failure_never_wakes_a_job_that_has_ended(api: Api) -> None:
-    """B20."""
-    running = claimed(api, max_retries=1)
-    expire(api)
-    api.report("fail", api.claim("other-worker"), "other-worker", error="theirs")
-    before = api.get(running)
-
-    reply = api.report("fail", running, error="mine")
-
-    assert_problem(reply, 409, "conflict")
-    assert before["status"] == "failed"
-    assert api.get(running) == before
-
-
-@pytest.mark.parametrize("verb", ["complete", "fail"])
-def test_one_key_with_two_attempts_is_two_workers(api: Api, verb: str) -> None:
-    """B23."""
-    stale = claimed(api)
-    expire(api)
-    current = api.claim()
-
-    reply = api.report(verb, stale)
-
-    assert_problem(reply, 409, "lease-lost")
-    assert api.get(current)["status"] == "running"
-    assert api.report(verb, current).status_code == 200

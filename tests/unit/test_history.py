@@ -1,4 +1,5 @@
-"""The history as text: read back as it was written, never more than two kilobytes."""
+"""The history as text: read back as it was written, never more than two kilobytes. Error texts lie
+apart and are gone, at the latest with the next text, when the history has dropped their attempt."""
 
 import json
 
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from queuelog_core.clock import INSTANT_MAX
 from queuelog_core.job import Attempt, Outcome
+from queuelog_core.stores import Store
 from queuelog_core.stores.history import HISTORY_BYTES_MAX, decode_history, encode_history
 from tests.support.factories import NOON
+from tests.support.stores import claim_one, fail, insert
 
 print_blob = settings(print_blob=True, deadline=None)
 ATTEMPT_MAX = 2**53 - 1
@@ -113,3 +116,37 @@ def test_a_running_attempt_is_written_without_what_it_does_not_have_yet() -> Non
     text = encode_history([Attempt(attempt=1, worker_id="mailer", claimed_at=NOON)])
 
     assert json.loads(text) == [[1, "mailer", NOON]]
+
+
+def fail_often(store: Store, number: int, error: str | None) -> None:
+    for _ in range(number):
+        fail(store, claim_one(store), error=error)
+
+
+def test_the_texts_of_the_newest_ten_attempts_are_kept(store: Store) -> None:
+    job = insert(store, max_retries=25)
+
+    fail_often(store, 10, "boom")
+
+    assert store.errors(job.id) == dict.fromkeys(range(1, 11), "boom")
+
+
+@pytest.mark.parametrize("silent", [0, 1, 5, 11])
+def test_texts_that_the_history_has_dropped_are_deleted_at_the_latest_with_the_next_text(
+    store: Store, silent: int
+) -> None:
+    other = insert(store, max_retries=0)
+    fail_often(store, 1, "of another job")
+    job = insert(store, max_retries=25)
+    fail_often(store, 10, "old")
+
+    fail_often(store, silent, None)
+    fail_often(store, 1, "new")
+
+    newest = 11 + silent
+    kept = dict.fromkeys(range(newest - 9, 11), "old") | {newest: "new"}
+    assert store.errors(job.id) == kept
+    assert store.errors(other.id) == {1: "of another job"}
+    stored = store.get(job.id)
+    assert stored is not None
+    assert [entry.attempt for entry in stored.history] == list(range(newest - 9, newest + 1))

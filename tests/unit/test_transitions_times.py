@@ -1,5 +1,7 @@
 """Times in the state machine: due and overdue to the millisecond, clocks that differ."""
 
+from collections.abc import Callable
+
 import pytest
 
 from queuelog_core import transitions
@@ -58,6 +60,64 @@ def test_times_in_a_job_wait_for_a_clock_at_most_five_minutes_behind(
 
     assert (after.updated_at, after.finished_at) == (expected, expected)
     assert after.history[-1].ended_at == expected
+
+
+@pytest.mark.parametrize("behind", [1, 60_000, 300_000])
+@pytest.mark.parametrize(
+    ("job", "act", "dated"),
+    [
+        (
+            running_job()._replace(lease_expires_at=NOON + 1),
+            lambda job, now: tell(job, report(Verb.HEARTBEAT), now),
+            {"lease_expires_at": NOON + LEASE},
+        ),
+        (
+            running_job(),
+            lambda job, now: transitions.release(
+                job, now, report(Verb.RELEASE), delay=9_000, backoff=0
+            ),
+            {"run_at": NOON + 9_000},
+        ),
+        (
+            running_job(release_count=20),
+            lambda job, now: transitions.release(
+                job, now, report(Verb.RELEASE), delay=0, backoff=5_000
+            ),
+            {"run_at": NOON + 5_000},
+        ),
+        (pending_job(id=1), transitions.cancel, {"finished_at": NOON}),
+        (running_job(), transitions.cancel, {"cancel_requested_at": NOON}),
+        (
+            running_job()._replace(lease_expires_at=NOON - LEASE),
+            transitions.cancel,
+            {"cancel_requested_at": NOON, "finished_at": NOON},
+        ),
+        (
+            transitions.cancel(running_job(), NOON),
+            lambda job, now: tell(job, report(Verb.RELEASE), now),
+            {"cancel_requested_at": NOON, "finished_at": NOON},
+        ),
+        (
+            job_in(Status.FAILED),
+            lambda job, now: transitions.redrive(job, now, "root"),
+            {"created_at": NOON},
+        ),
+    ],
+)
+def test_no_verb_of_a_host_that_is_behind_dates_a_job_back(
+    job: Job, act: Callable[[Job, int], Job], dated: dict[str, int], behind: int
+) -> None:
+    after = act(job, NOON - behind)
+
+    assert after.version == job.version + 1
+    assert after._asdict() == after._asdict() | dated | {"updated_at": NOON}
+    assert all(entry.ended_at in (None, NOON) for entry in after.history)
+
+
+def test_a_redriven_job_is_due_at_once_by_the_clock_of_the_host_that_redrove_it() -> None:
+    after = transitions.redrive(job_in(Status.FAILED), NOON - 300_000, "root")
+
+    assert transitions.claim(after, NOON - 300_000, "mailer", LEASE).claimed_at == NOON
 
 
 def test_a_lease_given_by_a_clock_behind_counts_from_the_time_in_the_job() -> None:
