@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from queuelog_core.clock import format_instant
-from queuelog_core.errors import QueuelogError
+from queuelog_core.errors import FieldError, QueuelogError
 from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Job
+
+ERRORS_MAX = 20
 
 
 def present(job: Job, reader: Identity) -> dict[str, Any]:
@@ -57,7 +59,11 @@ def present_attempts(job: Job, errors: Mapping[int, str]) -> dict[str, Any]:
 
 
 def present_problem(error: QueuelogError, request_id: str) -> dict[str, Any]:
-    """The one form of error in RFC 9457's terms."""
+    """The one form of error in RFC 9457's terms; of many faults it names the first twenty."""
+    shown = list(error.errors[:ERRORS_MAX])
+    if len(error.errors) > ERRORS_MAX:
+        more = len(error.errors) - ERRORS_MAX
+        shown.append(FieldError("", "more", f"There are {more} more."))
     return {
         "type": f"urn:queuelog:problem:{error.code}",
         "title": error.title,
@@ -66,8 +72,7 @@ def present_problem(error: QueuelogError, request_id: str) -> dict[str, Any]:
         "code": error.code,
         "request_id": request_id,
         "errors": [
-            {"field": fault.field, "code": fault.code, "message": fault.message}
-            for fault in error.errors
+            {"field": fault.field, "code": fault.code, "message": fault.message} for fault in shown
         ],
     }
 

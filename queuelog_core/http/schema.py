@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 from queuelog_core.errors import FieldError, ValidationFailed
 from queuelog_core.http.rules import QueryRule, Refused, Rule
 
-ERRORS_MAX = 20
 REQUIRED = object()
 _FIELD_CHARS_MAX = 64
 _T = TypeVar("_T")
@@ -155,11 +154,7 @@ def _build(
 
 
 def _failed(errors: Iterable[FieldError]) -> ValidationFailed:
-    found = list(errors)
-    shown = found[:ERRORS_MAX]
-    if len(found) > ERRORS_MAX:
-        shown.append(FieldError("", "more", f"There are {len(found) - ERRORS_MAX} more."))
-    return ValidationFailed("See errors.", errors=shown)
+    return ValidationFailed("See errors.", errors=list(errors))
 
 
 def _shown(name: str) -> str:

@@ -7,13 +7,16 @@ from schemathesis import AuthContext, Case
 from schemathesis.core import NotSet
 from schemathesis.wfc.escalation import EscalatingAuthProvider
 
-from queuelog_core.http.routes import ROUTES, WORKERS
+from queuelog_core.http.routes import ADMINS, ROUTES, WORKERS
 from queuelog_core.identity import Role
 from tests.fuzz.schema_server import IDENTITIES
 
 KEY = "X-API-Key"
 PEERS = tuple(identity.name for identity in IDENTITIES if identity.role is Role.PRODUCER)
-FOR_WORKERS = {f"{route.method} {route.path}" for route in ROUTES if route.roles == WORKERS}
+FITTING = {
+    f"{route.method} {route.path}": {WORKERS: "mailer", ADMINS: "root"}.get(route.roles, "shop")
+    for route in ROUTES
+}
 # Drawn evenly, most requests would end at their key.
 _FITTING_SHARE = 0.6
 
@@ -65,8 +68,8 @@ class FittingCallers(ManyCallers):
 
 
 def fitting(case: Case) -> str:
-    """Workers claim, report and read the numbers; a producer does the rest."""
-    return "mailer" if case.operation.label in FOR_WORKERS else "shop"
+    """Workers claim, report and read the numbers, an admin redrives; a producer does the rest."""
+    return FITTING[case.operation.label]
 
 
 def chance(case: Case, purpose: str) -> Random:

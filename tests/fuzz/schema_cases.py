@@ -12,15 +12,22 @@ from schemathesis.generation.meta import TestPhase
 from queuelog_core.http.bodies import REQUEST_BYTES_MAX
 from queuelog_core.http.openapi import openapi_document
 from tests.fuzz.schema_callers import KEY, PEERS, chance
-from tests.fuzz.schema_server import TYPES, Server
+from tests.fuzz.schema_server import COMPLETED, FAILED, RUNNING, TYPES, Server
 
 JSON = "application/json"
 _REAL_SHARE = 0.5
 _COMPONENTS = {"components": openapi_document()["components"]}
 _BROKEN_BODIES = [(b"{", JSON), (b" " * (REQUEST_BYTES_MAX + 1), JSON), (b"{}", "text/plain")]
-_DIRECTED: dict[str, list[tuple[str, Any]]] = {
-    "POST /jobs": [("shop", {"type": "email", "payload": {}, "idempotency_key": "email-key"})],
-    "POST /jobs/claim": [("idler", {}), ("mailer", {})],
+_DIRECTED: dict[str, list[tuple[str, Any, int]]] = {
+    "POST /jobs": [
+        ("shop", {"type": "email", "payload": {}, "idempotency_key": "email-key"}, RUNNING)
+    ],
+    "POST /jobs/batch": [
+        ("shop", {"jobs": [{"type": "email"}, {"type": "email", "unknown": 1}, 7]}, RUNNING)
+    ],
+    "POST /jobs/claim": [("idler", {}, RUNNING), ("mailer", {}, RUNNING)],
+    "POST /jobs/{id}/cancel": [("shop", {}, RUNNING), ("shop", {}, COMPLETED)],
+    "POST /jobs/{id}/redrive": [("root", {}, FAILED), ("root", {}, COMPLETED)],
 }
 
 
@@ -28,11 +35,12 @@ def mix_real_values(server: Server, case: Case) -> Case:
     """Put real values in the place of about half of those that the document allows there."""
     assert case.meta is not None
     random = chance(case, "values")
-    places = {"path": case.path_parameters, "query": case.query, "header": case.headers}
     definition = case.operation.definition.raw
-    for parameter in definition["parameters"]:
-        # A story's next step is about the job of the one before.
-        if case.meta.phase.name is not TestPhase.STATEFUL:
+    if case.meta.phase.name is TestPhase.STATEFUL:
+        _start_with_a_job(server, case)
+    else:
+        places = {"path": case.path_parameters, "query": case.query, "header": case.headers}
+        for parameter in definition["parameters"]:
             values = places[parameter["in"]]
             _mix(random, values, parameter["name"], parameter["schema"], server)
     if case.meta.generation.mode.is_positive and case.query.get("cursor") in server.cursors:
@@ -40,10 +48,26 @@ def mix_real_values(server: Server, case: Case) -> Case:
         for name in case.query.keys() - {"cursor", "limit"}:
             del case.query[name]
     if isinstance(case.body, dict):
-        schema = definition["requestBody"]["content"][JSON]["schema"]
-        for name, part in schema["properties"].items():
-            _mix(random, case.body, name, part, server)
+        _mix_all(random, case.body, definition["requestBody"]["content"][JSON]["schema"], server)
     return case
+
+
+def _start_with_a_job(server: Server, case: Case) -> None:
+    """A story's next step is about the job of the one before; its first one makes an id up."""
+    made_up = case.path_parameters.get("id")
+    if made_up is not None and server.queue.store.get(made_up) is None:
+        case.path_parameters["id"] = chance(case, "job").choice(server.own_ids)
+
+
+def _mix_all(random: Random, values: Any, schema: Any, server: Server) -> None:
+    """In an object, in the objects inside it and in those of its lists."""
+    if isinstance(values, list):
+        for item in values:
+            _mix_all(random, item, schema.get("items", {}), server)
+    elif isinstance(values, dict):
+        for name, part in schema.get("properties", {}).items():
+            _mix(random, values, name, part, server)
+            _mix_all(random, values.get(name), part, server)
 
 
 def _mix(random: Random, values: Any, name: str, schema: Any, server: Server) -> None:
@@ -55,6 +79,7 @@ def _mix(random: Random, values: Any, name: str, schema: Any, server: Server) ->
         "types": [[name] for name in TYPES],
         "producer_id": PEERS,
         "worker_id": ["mailer"],
+        "error_code": ["boom"],
         "idempotency_key": server.idempotency_keys,
         "Idempotency-Key": server.idempotency_keys,
     }
@@ -72,18 +97,20 @@ def _fits(schema: Any, value: Any) -> bool:
 
 
 def add_directed(server: Server, context: HookContext, examples: list[Case]) -> None:
-    """Requests for answers that chance may miss: refused keys and bodies, a replay, no work."""
+    """Requests that chance may miss: a refused key or body, a replay, a job's state, a bad item."""
     operation = context.operation
     assert operation is not None
-    asked: list[tuple[str, Any, str]] = [("none", NOT_SET, JSON), ("junk", NOT_SET, JSON)]
+    asked: list[tuple[str, Any, int, str]] = [
+        (caller, NOT_SET, RUNNING, JSON) for caller in ("none", "junk")
+    ]
     if operation.body:
-        asked += [("root", body, media_type) for body, media_type in _BROKEN_BODIES]
-    asked += [(caller, body, JSON) for caller, body in _DIRECTED.get(operation.label, [])]
-    for caller, body, media_type in asked:
+        asked += [("root", body, RUNNING, media_type) for body, media_type in _BROKEN_BODIES]
+    asked += [(*directed, JSON) for directed in _DIRECTED.get(operation.label, [])]
+    for caller, body, place, media_type in asked:
         key = server.keys[caller]
         headers = {"Content-Type": media_type} | ({} if key is None else {KEY: key})
         case = operation.Case(
-            path_parameters={"id": server.ids[0]} if "{id}" in operation.path else {},
+            path_parameters={"id": server.ids[place]} if "{id}" in operation.path else {},
             headers=headers,
             body=body,
             media_type=JSON,

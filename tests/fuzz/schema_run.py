@@ -14,6 +14,7 @@ from schemathesis import BaseSchema, Case, HookContext, Response
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure
 from schemathesis.engine import events, from_schema
+from schemathesis.generation.stateful.state_machine import APIStateMachine
 from schemathesis.transport.wsgi import WSGI_TRANSPORT, WSGITransport
 
 from queuelog_core.http.routes import ROUTES
@@ -26,6 +27,8 @@ SEED = int(os.environ.get("QUEUELOG_FUZZ_SEED", "1"))
 CASES = int(os.environ.get("QUEUELOG_FUZZ_CASES", "1000"))
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 _NAME = 25
+# As a rule; all examples of the other phases are spread over the routes.
+_STORY_REQUESTS = 6
 
 
 @dataclass
@@ -98,10 +101,18 @@ def fuzz(
     transport = _InProcess()
     transport._copy_serializers_from(WSGI_TRANSPORT)
     made = itertools.count()
+    begin = APIStateMachine.__init__
+
+    def begin_anew(story: APIStateMachine) -> None:
+        # A story that went another way when it is told again would end the run.
+        server.reseed()
+        begin(story)
+
     with (
         # Made-up values are taken from answers, too, and the ids of requests would be others.
         patch("secrets.token_hex", lambda size: f"{next(made):0{2 * size}x}"),
         patch("schemathesis.transport.wsgi.WSGI_TRANSPORT", transport),
+        patch.object(APIStateMachine, "__init__", begin_anew),
         warnings.catch_warnings(action="ignore", category=HypothesisWarning),
     ):
         config = SchemathesisConfig.from_dict(_settings(phases, cases))
@@ -116,7 +127,9 @@ def fuzz(
 
 
 def _settings(phases: list[str], cases: int) -> dict[str, Any]:
-    generation = {"max-examples": -(-cases // len(ROUTES)), "database": "none"}
+    is_a_story = phases == ["stateful"]
+    requests = _STORY_REQUESTS if is_a_story else len(ROUTES)
+    generation = {"max-examples": -(-cases // requests), "database": "none"}
     settings = {
         "seed": SEED,
         "workers": 1,
@@ -131,7 +144,7 @@ def _settings(phases: list[str], cases: int) -> dict[str, Any]:
         # A reproduction needs the keys, and they are good for this run only.
         "output": {"sanitization": {"enabled": False}},
     }
-    if phases == ["stateful"]:
+    if is_a_story:
         # A wrong request ends a story, and only steps whose parameters are all given by the one
         # before are held against it.
         settings["generation"] = generation | {"mode": "positive"}

@@ -33,6 +33,8 @@ IDENTITIES = (
     worker("idler", types=frozenset()),
     admin("root"),
 )
+RUNNING, COMPLETED, FAILED = 0, 3, 4
+"""Where the ids of the first jobs in these statuses stand; they are shop's."""
 
 
 class Server:
@@ -52,6 +54,7 @@ class Server:
             self._front = self.front(registry)
         self.idempotency_keys = [f"{name}-key" for name in TYPES]
         self.ids = seed(self.queue, self.clock)
+        self.own_ids = [job.id for job in self.queue.list(SHOP, Filter(), 200, None).jobs]
         self.cursors = _cursors(self.queue, SHOP)
         self._seeded_at = self.clock.now
         self._store.close()
@@ -61,7 +64,7 @@ class Server:
         self._requests += 1
         self.clock.advance(1)
         if self._reseed_every is not None and self._requests % self._reseed_every == 0:
-            self._reseed()
+            self.reseed()
         return self._front(environ, start_response)
 
     def front(self, registry: FileRegistry) -> Wsgi:
@@ -74,7 +77,7 @@ class Server:
     def close(self) -> None:
         self._store.close()
 
-    def _reseed(self) -> None:
+    def reseed(self) -> None:
         self._store.close()
         # Written over, for a store whose file was replaced takes it for lost.
         self._file.write_bytes(self._seeded)

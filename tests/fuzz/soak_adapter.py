@@ -25,7 +25,11 @@ from tests.support.factories import FakeClock, admin, new_job, producer, worker
 from tests.support.http import plain_types
 
 CALLERS = (admin(), producer(), worker(), None)
-BODIES = ("{}", '{"type":"email"}', '{"attempt":1}', "", "e30=", "\ud800", '{"type":"é"}')
+BODIES = (
+    *("{}", '{"type":"email"}', '{"attempt":1}', "", "e30=", "\ud800", '{"type":"é"}'),
+    *('{"jobs":[{"type":"email"},7]}', '{"limit":2}', '{"all":true,"limit":1}'),
+    *('{"filter":{"status":"failed"}}', '{"attempt":1,"extend_seconds":1}', '{"delay_seconds":1}'),
+)
 PLACES: tuple[tuple[str, ...], ...] = (
     *(("version",), ("rawPath",), ("rawQueryString",), ("body",), ("isBase64Encoded",)),
     *(("headers",), ("cookies",), ("requestContext",), ("source",), ("queryStringParameters",)),
@@ -63,11 +67,16 @@ VALUES: tuple[Any, ...] = (
     *("dev", "$default", "a.amazonaws.com", "limit=1&limit=2", "status=%ff", "cursor=W10", "&&=;"),
     *("x" * 70_000, "x" * 1_100_000, "[" * 3000, admin().to_json(), json.dumps(admin().to_json())),
 )
+_LIST = [route.name for route in ROUTES].index("list_jobs")
 SEEDS: tuple[bytes, ...] = (
     *(
-        bytes([route, 0, caller, body])
+        bytes([route, job, caller, body])
         for route in range(len(ROUTES))
-        for caller, body in enumerate((0, 1, 2, 1))
+        for job, caller, body in (
+            *((0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 1), (3, 0, 0)),
+            # The second job is the admin's own.
+            *((1, 0, body) for body in (0, *range(7, len(BODIES)))),
+        )
     ),
     *(
         bytes([0, 0, 1, 1, 4, place, value])
@@ -76,7 +85,7 @@ SEEDS: tuple[bytes, ...] = (
     ),
     # A HEAD of a path that is none: a refusal without a body.
     bytes.fromhex("00000101041100010104 1f1f0f11"),
-    bytes([1, 0, 0, 0, 10, 2, 5]) + b"\xff{]=%",
+    bytes([_LIST, 0, 0, 0, 10, 2, 5]) + b"\xff{]=%",
 )
 DICTIONARY: tuple[bytes, ...] = (b"application/json", b"limit=1", b"status=pending", b"/jobs/1")
 EVENTS: tuple[Any, ...] = (SCHEDULED, None, [], "x", 1, {}, {"version": "2.0"}, {"version": 2.0})
@@ -102,10 +111,11 @@ class _World:
         atexit.register(folder.cleanup)
         store = open_sqlite(f"{folder.name}/queuelog.db", "")
         queue = Queue(store, plain_types(), FakeClock(), random=lambda: 0.0)
-        for _ in range(3):
+        for _ in range(4):
             queue.enqueue(admin(), new_job())
         for identity in (worker(), admin()):
             queue.leases.claim(identity, Wanted())
+        queue.cancel(admin(), 4)
         self._apps = {group: create_app(queue, identify, routes_of(group)) for group in GROUPS}
         self._connection = thread_connection(store)
         # A run costs no fsync: what is on disk afterwards is nobody's concern.
@@ -128,7 +138,7 @@ def check(data: bytes) -> None:
     """The event that the bytes describe is answered; raises AssertionError if not as it must be."""
     choices = Choices(data)
     route = choices.pick(ROUTES)
-    path = route.path.replace("{id}", choices.pick("123"))
+    path = route.path.replace("{id}", choices.pick("1234"))
     event = http_event(route.method, path, choices.pick(CALLERS), choices.pick(BODIES))
     while not choices.is_empty:
         event = _spoiled(event, choices)
@@ -182,7 +192,7 @@ def _check_content(reply: Any) -> None:
     elif status == 204:
         assert not body and 1 <= int(headers["Retry-After"]) <= 20
     else:
-        assert status in (200, 201), f"{status}: {body}"
+        assert status in (200, 201, 202), f"{status}: {body}"
         assert headers["Content-Type"] == "application/json"
         assert isinstance(json.loads(body), dict)
 

@@ -31,7 +31,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Account:
 def stories(tmp_path_factory: pytest.TempPathFactory) -> Account:
     """One request after another about the same job, by those who may."""
     server = Server(tmp_path_factory.mktemp("stories"), reseed_every=None)
-    return fuzz("stories", server, ["stateful"], cases=CASES // 2, callers=FittingCallers)
+    return fuzz("stories", server, ["stateful"], cases=CASES // 4, callers=FittingCallers)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.http import Api, faults, json_of
+from tests.support.http import Api, assert_problem, faults, json_of
 
 WRONG_TYPES: list[tuple[str, Any]] = [
     ("type", 5),
@@ -145,3 +145,12 @@ def test_no_refusal_repeats_a_value(api: Api, body: dict[str, Any]) -> None:
 
     assert reply.status_code == 422
     assert b"canary-77" not in reply.data
+
+
+def test_faults_of_a_nested_object_are_counted_once(api: Api) -> None:
+    sent = {"filter": {f"unknown_{number}": 1 for number in range(26)}}
+
+    reply = api.call("POST", "/jobs/redrive", "admin", sent)
+
+    errors = assert_problem(reply, 422, "validation-failed")["errors"]
+    assert (len(errors), errors[-1]["message"]) == (21, "There are 6 more.")

@@ -8,19 +8,19 @@ from typing import Any
 
 from flask import Flask
 
-from queuelog_core import transitions
 from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.http.lambda_adapter import handle
 from queuelog_core.http.lambda_adapter import identify as identify_by_authorizer
-from queuelog_core.http.routes import ROUTES, routes_of
+from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Role, generate_key
 from queuelog_core.job import PRIORITIES, Job
 from queuelog_core.key_registry import FileRegistry
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Filter, open_store
 from tests.functions.events import http_event, with_headers
-from tests.security.authorization_table import BODIES, KEYS
+from tests.security.authorization_cells import FUNCTIONS
+from tests.security.authorization_requests import BODIES, KEYS
 from tests.support.factories import FakeClock
 from tests.support.http import plain_types
 from tests.support.servers import Answer
@@ -73,9 +73,9 @@ class World:
         self._function = cache(self._open_function)
         self._jobs_before = self._jobs()
 
-    def is_untouched(self) -> bool:
-        """Whether every job is as it was at the start, and no job came or went."""
-        return self._jobs() == self._jobs_before
+    def changed(self) -> set[int]:
+        """The jobs that came, went or are not as they were at the start."""
+        return {job.id for job in self._jobs() ^ self._jobs_before}
 
     def ask(
         self, front: str, caller: str, method: str, path: str, state: str = "-", query: str = ""
@@ -84,9 +84,7 @@ class World:
         if front == "server":
             place = f"{self._place(path, state)}?{query}"
             return self._serve(caller, method, place, _body(method, path, state))
-        asked = "GET" if method == "HEAD" else method
-        (group,) = [r.group for r in ROUTES if (r.method, r.path) == (asked, path)]
-        return self.invoke(group, caller, method, path, state, query)
+        return self.invoke(FUNCTIONS[method, path], caller, method, path, state, query)
 
     def invoke(
         self, group: str, caller: str, method: str, path: str, state: str, query: str = ""
@@ -100,15 +98,17 @@ class World:
         reply = handle(lambda: self._function(group), event, None)
         return Answer(reply["statusCode"], reply["headers"], reply.get("body", ""))
 
-    def post(self, caller: str, path: str, body: Any) -> Any:
-        """The job that the server makes or hands out for this body."""
-        answer = self._serve(caller, "POST", path, json.dumps(body))
+    def post(self, caller: str, path: str, body: Any, **headers: str) -> Any:
+        """What the server makes or hands out for this body."""
+        answer = self._serve(caller, "POST", path, json.dumps(body), **headers)
         assert answer.status in (200, 201), answer.text
         return answer.json
 
-    def _serve(self, caller: str, method: str, place: str, body: str | None) -> Answer:
+    def _serve(
+        self, caller: str, method: str, place: str, body: str | None, **headers: str
+    ) -> Answer:
         key = self._keys.secrets[caller]
-        headers = {"X-Request-Id": REQUEST_ID} | ({} if key is None else {"X-API-Key": key})
+        headers |= {"X-Request-Id": REQUEST_ID} | ({} if key is None else {"X-API-Key": key})
         media_type = None if body is None else "application/json"
         reply = self._client.open(
             place, method=method, headers=headers, data=body, content_type=media_type
@@ -121,8 +121,8 @@ class World:
     def _open_function(self, group: str) -> Flask:
         return create_app(self.queue, identify_by_authorizer, routes_of(group))
 
-    def _jobs(self) -> list[Job]:
-        return self.store.list(Filter(), 200, None).jobs
+    def _jobs(self) -> set[Job]:
+        return {*self.store.list(Filter(), 200, None).jobs}
 
 
 class Stage:
@@ -148,7 +148,7 @@ class Stage:
         return self._world
 
     def leave(self) -> None:
-        if self._world is not None and not self._world.is_untouched():
+        if self._world is not None and self._world.changed():
             self.close()
 
     def close(self) -> None:
@@ -161,22 +161,27 @@ class Stage:
             ("completed", "workA", 300),
             ("failed", "workA", 300),
             ("running", "workA", 300),
+            ("asked", "workA", 300),
             ("held", "admin", 300),
             ("overdue", "workA", _EXPIRY_SECONDS),
             ("lapsed", "workA", 1),
+            ("redriven", "workA", 1),
         ]:
-            self._enqueue(world, state)
+            self._enqueue(world, state, max_retries=0 if state == "redriven" else 3)
             world.post(holder, "/jobs/claim", {"lease_seconds": lease})
-        world.ask("server", "workA", "POST", "/jobs/{id}/complete", "completed")
-        world.ask("server", "workA", "POST", "/jobs/{id}/fail", "failed")
         self._clock.advance(1)
-        world.queue.leases.recover(1)
+        world.queue.leases.recover(2)
         self._clock.advance(_EXPIRY_SECONDS - 1)
         self._enqueue(world, "delayed", delay_seconds=3600)
         self._enqueue(world, "cancelled")
-        world.store.update(
-            self._ids["cancelled"], lambda job: transitions.cancel(job, self._clock())
-        )
+        for caller, verb, state in [
+            ("workA", "complete", "completed"),
+            ("workA", "fail", "failed"),
+            ("prodA", "cancel", "asked"),
+            ("prodA", "cancel", "cancelled"),
+            ("admin", "redrive", "redriven"),
+        ]:
+            world.ask("server", caller, "POST", f"/jobs/{{id}}/{verb}", state)
         self._ids |= {
             name: world.post(caller, "/jobs", body)["id"]
             for name, caller, body in [

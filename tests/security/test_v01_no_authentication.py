@@ -20,7 +20,12 @@ from tests.support.http import Api, assert_problem
 
 GUARDED = [route for route in ROUTES if route.name not in ("health", "openapi")]
 EXPIRY_SECONDS = 60
-BODIES: dict[str, Any] = {"enqueue": {"type": "email"}, "complete": {"attempt": 1}}
+BODIES: dict[str, Any] = {
+    "enqueue": {"type": "email"},
+    "batch": {"jobs": [{"type": "email"}]},
+    "redrive_many": {"all": True},
+    "complete": {"attempt": 1},
+}
 ADMIN_SAID = '{"name":"root","role":"admin","priority_max":"critical","types":null,"key_id":"x"}'
 every_route = pytest.mark.parametrize("route", GUARDED, ids=lambda route: route.name)
 
@@ -85,16 +90,17 @@ def keys(registry: FileRegistry, clock: FakeClock) -> Keys:
 
 @pytest.fixture
 def front(api: Api, registry: FileRegistry) -> FlaskClient:
-    """The application as `queuelog serve` has it; job 1 runs under root, job 2 waits."""
+    """The application as `queuelog serve` has it; job 1 runs under root, 2 waits, 3 is dead."""
     api.enqueue()
     api.claim("admin")
     api.enqueue()
+    api.call("POST", f"/jobs/{api.enqueue()['id']}/cancel", "producer")
     return create_app(api.queue, identify_by_key(registry)).test_client()
 
 
 def send(front: FlaskClient, route: Route, headers: Mapping[str, str]) -> TestResponse:
     """A request that does what the route is for, if the caller is let in."""
-    path = route.path.replace("{id}", "1")
+    path = route.path.replace("{id}", "3" if route.name == "redrive" else "1")
     body = BODIES.get(route.name, {}) if route.method == "POST" else None
     return front.open(path, method=route.method, headers=dict(headers), json=body)
 
