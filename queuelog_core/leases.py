@@ -32,10 +32,12 @@ class Wanted(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """The jobs, now the caller's; `replayed` tells that an earlier call with the key got them."""
+    """The jobs, now the caller's; `replayed` tells that an earlier call with the key got them.
+    `next_due_in_seconds`, told with a limit: when a job is due or a lease ends; None: drained."""
 
     jobs: Sequence[Job]
     replayed: bool
+    next_due_in_seconds: int | None = None
 
 
 class Reported(NamedTuple):
@@ -75,17 +77,14 @@ class Leases:
             return transitions.claim(job, self._clock(), identity.name, seconds * 1000, key)
 
         settle = self._settle(now)
-        return Claimed(*self._store.claim(now, lanes, wanted.limit or 1, settle, give, key))
-
-    def next_due_in_seconds(self, identity: Identity, types: Sequence[str] | None) -> int | None:
-        """When a job of these types is due or its lease ends, 0 for now; None: drained."""
-        lanes = self._lanes(identity, types)
-        due_at = self._store.next_due_at(lanes) if lanes else None
-        return None if due_at is None else max(0, -(-(due_at - self._clock()) // 1000))
+        limit, tell = wanted.limit or 1, wanted.limit is not None
+        taken = self._store.claim(now, lanes, limit, settle, give, key, tell_next_due=tell)
+        return Claimed(taken.jobs, taken.replayed, self._seconds_until(taken.next_due_at))
 
     def poll_after_seconds(self, identity: Identity, types: Sequence[str] | None) -> int:
         """When a caller that got nothing should ask again: soon, at the latest in 5 s."""
-        wait = self.next_due_in_seconds(identity, types)
+        lanes = self._lanes(identity, types)
+        wait = self._seconds_until(self._store.next_due_at(lanes) if lanes else None)
         return POLL_SECONDS_MAX if wait is None else max(1, min(wait, POLL_SECONDS_MAX))
 
     def complete(
@@ -174,6 +173,10 @@ class Leases:
 
     def _update(self, identity: Identity, job_id: int, move: Move) -> Reported:
         return update_visible(self._store, self._clock, identity, job_id, move, no_such_state)
+
+    def _seconds_until(self, due_at: int | None) -> int | None:
+        """Rounded up, and 0 for what is due already."""
+        return None if due_at is None else max(0, -(-(due_at - self._clock()) // 1000))
 
     def _settle(self, now: int) -> Transition:
         return lambda job: transitions.expire(job, now, self._backoff(job))

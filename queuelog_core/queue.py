@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from queuelog_core import transitions
 from queuelog_core.clock import Clock
-from queuelog_core.errors import IdempotencyKeyReused, NotFound, QueuelogError, invalid
+from queuelog_core.errors import (
+    IdempotencyKeyReused,
+    NotFound,
+    QueuelogError,
+    invalid,
+    no_such_state,
+)
 from queuelog_core.identity import Identity, Role, may_see
 from queuelog_core.job import TERMINAL, Job, Status
 from queuelog_core.job_types import JobTypes
@@ -78,8 +84,12 @@ class Queue:
 
     def attempts(self, identity: Identity, job_id: int) -> tuple[Job, Mapping[int, str]]:
         """A job that the caller may see, with the error texts of its attempts for an admin."""
-        job = self.get(identity, job_id)
-        return job, self.store.errors(job_id) if identity.role is Role.ADMIN else {}
+        if identity.role is not Role.ADMIN:
+            return self.get(identity, job_id), {}
+        found = self.store.get_with_errors(job_id)
+        if found is None:
+            raise NotFound()
+        return found
 
     def list(self, identity: Identity, where: Filter, limit: int, after: Position | None) -> Page:
         """The jobs that the caller may see, one page."""
@@ -107,13 +117,16 @@ class Queue:
     ) -> Redriven:
         """`redrive` for those that a filter means, the oldest first; a dry run only counts."""
         self._refuse_unknown(where.type, "filter.type")
+
+        def move(job: Job) -> Job:
+            # It may have been redriven and have ended in another way since it was found.
+            if not where.means(job):
+                raise no_such_state()
+            return transitions.redrive(job, self.clock(), identity.name)
+
         found = self.store.find_dead(where, limit + 1)
         meant = found[:limit]
-        changed = 0
-        if not dry_run:
-            changed = self.store.update_many(
-                meant, lambda job: transitions.redrive(job, self.clock(), identity.name)
-            )
+        changed = 0 if dry_run else self.store.update_many(meant, move)
         return Redriven(len(meant), changed, len(found) > limit)
 
     def stats(self, identity: Identity) -> Stats:

@@ -125,7 +125,8 @@ def release(job: Job, now: int, report: Report, *, delay: int, backoff: int) -> 
     cancelled = job.cancel_requested_at is not None
     if not cancelled and job.release_count >= RELEASES_FREE_MAX:
         limited = _ended(entry, at, Outcome.FAILED, RELEASE_LIMIT, report.digest)
-        run_at = at + backoff if backoff else job.run_at
+        wait = max(delay, backoff)
+        run_at = at + wait if wait else job.run_at
         return _retry_or_end(job, at, limited, run_at, _error(None, RELEASE_LIMIT, None))
     released = _ended(entry, at, Outcome.RELEASED, report=report.digest)
     count = job.release_count + 1

@@ -25,6 +25,7 @@ done
 if [ "$purpose" = test ]; then
     command -v git >/dev/null || lacks "git" "apt-get install git"
     command -v strace >/dev/null || lacks "strace" "apt-get install strace"
+    command -v faketime >/dev/null || lacks "faketime" "apt-get install faketime"
     node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null ||
         lacks "node 20 or newer" "apt-get install nodejs"
 fi

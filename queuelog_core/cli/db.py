@@ -41,7 +41,9 @@ def backup(target: Path, as_json: bool) -> None:
 @db.command()
 @click.option("--json", "as_json", is_flag=True, help="Print {ok, faults}.")
 def check(as_json: bool) -> None:
-    """Look for damage in the file; exit 1 if there is any. The queue may go on meanwhile.
+    """Look for damage in the file; exit 1 if there is any.
+
+    On a local disk the queue goes on meanwhile; on a network volume nobody can write until it ends.
 
     \b
     Example:

@@ -29,7 +29,7 @@ from queuelog_core.http.call import Call
 from queuelog_core.http.routes import ROUTES, Route
 from queuelog_core.http.rules import INTEGER_MAX
 from queuelog_core.http.schema import parse_body, parse_query
-from queuelog_core.http.strict_json import parse_json
+from queuelog_core.http.strict_json import DEPTH_MAX, parse_json
 from queuelog_core.identity import Identity
 from queuelog_core.probe import Probe
 from queuelog_core.queue import Queue
@@ -87,6 +87,7 @@ def _view(route: Route, queue: Queue, probe: Probe, identify: Identify) -> Calla
         environ = request.environ
         caller = None
         if route.roles:
+            _refuse_after_a_long_wait(environ)
             caller = identify(environ)
             trace.key_id = caller.key_id
             if caller.role not in route.roles:
@@ -109,13 +110,21 @@ def _view(route: Route, queue: Queue, probe: Probe, identify: Identify) -> Calla
     return view
 
 
+def _refuse_after_a_long_wait(environ: dict[str, Any]) -> None:
+    """Who waited so long for a thread is told at once, instead of waiting for the store too."""
+    waited: float = environ.get(WAITED_SECONDS, 0.0)
+    if waited > WAIT_SECONDS_MAX:
+        raise StoreBusy(f"the request waited {waited:.1f} s for a thread")
+
+
 def _parse(route: Route, asked: Request) -> Any:
     if route.query is not None:
         return parse_query(route.query, asked.args.to_dict(flat=False))
     if route.body is None:
         return None
     body = _read(asked)
-    return parse_body(route.body, parse_json(body) if body else {})
+    value = parse_json(body, DEPTH_MAX + route.levels_around) if body else {}
+    return parse_body(route.body, value)
 
 
 def _read(asked: Request) -> bytes:
@@ -145,10 +154,6 @@ def _begin() -> None:
     escaped = "%" in environ.get("REQUEST_URI", "").partition("?")[0]
     if escaped or "//" in environ["PATH_INFO"]:
         raise NotFound()
-    waited: float = environ.get(WAITED_SECONDS, 0.0)
-    if waited > WAIT_SECONDS_MAX:
-        # Whoever waited so long is told at once, instead of waiting for the store as well.
-        raise StoreBusy(f"the request waited {waited:.1f} s for a thread")
 
 
 def request_id_from(given: str) -> str:

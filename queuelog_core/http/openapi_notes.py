@@ -15,7 +15,8 @@ NOTES = {
         "up.\n\n"
         "The first check that fails answers: route 404/405 (with Allow; a malformed id included), "
         "key 401/403, role 403, media type 415, size 413, JSON 400, schema 422, allowlist 422, "
-        "caps 403, visibility 404 (409 on reports), replay, state 409, store 503. Errors are "
+        "caps 403, visibility 404 (409 on reports), replay, state 409, store 503. A request that "
+        "waited too long for the server answers 503 right after its route. Errors are "
         "problem+json; every answer of this application carries X-Request-Id. What is before it "
         "(a gateway, a proxy, the server on a body over 10 MiB) answers in its own form."
     ),

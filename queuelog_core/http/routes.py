@@ -42,6 +42,7 @@ class Route(NamedTuple):
     summary: str
     replies: tuple[int, ...] = (200,)
     body: type | None = None
+    levels_around: int = 0  # of the body, around what may be as deep as any other body
     query: type | None = None
 
     @property
@@ -74,6 +75,7 @@ ROUTES: tuple[Route, ...] = (
         roles=PRODUCERS,
         endpoint=endpoints.batch,
         body=BatchBody,
+        levels_around=2,
         summary="Enqueue many jobs; a bad one stops no other",
     ),
     Route(

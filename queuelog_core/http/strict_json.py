@@ -23,14 +23,14 @@ _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _JUDGED_BRACKETS_MAX = 65_536
 
 
-def parse_json(body: bytes) -> Any:
+def parse_json(body: bytes, depth_max: int = DEPTH_MAX) -> Any:
     """The value of a body. Raises InvalidJson or ValidationFailed."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidJson("The body is not UTF-8.") from error
-    if text.count("[") + text.count("{") > DEPTH_MAX:
-        _refuse_depth(text)
+    if text.count("[") + text.count("{") > depth_max:
+        _refuse_depth(text, depth_max)
     return _decode(text, _strict)
 
 
@@ -50,7 +50,7 @@ def _decode(text: str, decoder: json.JSONDecoder) -> Any:
         raise invalid("", "out-of-range", "An integer has more than 4,300 digits.") from None
 
 
-def _refuse_depth(text: str) -> None:
+def _refuse_depth(text: str, depth_max: int) -> None:
     """Raise for a text deeper than allowed: InvalidJson if it is not JSON, else ValidationFailed.
 
     It never meets the parser as a whole, whose own limit moves with its version. Of more brackets
@@ -58,14 +58,14 @@ def _refuse_depth(text: str) -> None:
     """
     brackets = _NOT_BRACKETS.sub("", _STRINGS.sub("", text))
     depths = list(accumulate(map(_STEP.__getitem__, brackets)))
-    if max(depths, default=0) <= DEPTH_MAX:
+    if max(depths, default=0) <= depth_max:
         return
     if min(depths) < 0 or depths[-1] != 0:
         raise InvalidJson("A bracket is never closed, or never opened.")
     if len(brackets) <= _JUDGED_BRACKETS_MAX:
         for piece in _pieces(text):
             _decode(piece, _any_digits)
-    raise invalid("", "too-deep", f"Nested deeper than {DEPTH_MAX} levels.")
+    raise invalid("", "too-deep", f"Nested deeper than {depth_max} levels.")
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ def claim(call: Call) -> Reply:
     headers = REPLAYED if claimed.replayed else {}
     if body.limit is not None:
         jobs = [present(job, call.identity) for job in claimed.jobs]
-        wait = leases.next_due_in_seconds(call.identity, body.types)
+        wait = claimed.next_due_in_seconds
         return Reply(200, {"jobs": jobs, "next_due_in_seconds": wait}, headers)
     if claimed.jobs:
         return job_reply(call, claimed.jobs[0], headers=headers)

@@ -38,13 +38,25 @@ class Filter(NamedTuple):
 
 
 class Dead(NamedTuple):
-    """Which failed and cancelled jobs a redrive means; None means no bound."""
+    """Which failed and cancelled jobs a redrive means; None means no bound. `created_after`
+    includes its instant, `created_before` does not."""
 
     status: Status | None = None
     type: str | None = None
     error_code: str | None = None
     created_after: int | None = None
     created_before: int | None = None
+
+    def means(self, job: Job) -> bool:
+        """Whether a job, as it is now, is one of them."""
+        return (
+            job.status in (Status.FAILED, Status.CANCELLED)
+            and self.status in (None, job.status)
+            and self.type in (None, job.type)
+            and self.error_code in (None, job.error_code)
+            and (self.created_after is None or self.created_after <= job.created_at)
+            and (self.created_before is None or job.created_at < self.created_before)
+        )
 
 
 class Page(NamedTuple):
@@ -60,6 +72,15 @@ class Count:
 
     count: int
     capped: bool
+
+
+class Taken(NamedTuple):
+    """What a claim got. `replayed`: an earlier claim with this key had got them; `next_due_at` is
+    as of then, where it was asked for."""
+
+    jobs: Sequence[Job]
+    replayed: bool
+    next_due_at: int | None = None
 
 
 class Stats(NamedTuple):
@@ -91,8 +112,8 @@ class Store(Protocol):
     def list(self, where: Filter, limit: int, after: Position | None) -> Page:
         """Jobs in the order of creation; looks at LOOKED_AT_MAX rows and PAGE_BYTES_MAX at most."""
 
-    def errors(self, job_id: int) -> Mapping[int, str]:
-        """The texts of a job's failures by attempt; of those that the history still names."""
+    def get_with_errors(self, job_id: int) -> tuple[Job, Mapping[int, str]] | None:
+        """`get`, and the texts of the failures that the history still names, by attempt."""
 
     def claim(
         self,
@@ -102,9 +123,11 @@ class Store(Protocol):
         settle: Transition,
         claim: Transition,
         claim_key: bytes | None = None,
-    ) -> tuple[Sequence[Job], bool]:
-        """Settle some overdue leases of these types, then claim the best due jobs, in one step.
-        Or the jobs of these types that still run under `claim_key`, and True, when there are."""
+        *,
+        tell_next_due: bool = False,
+    ) -> Taken:
+        """Settle some overdue leases of these types, then claim the best due jobs, in one step;
+        or give those that still run under `claim_key`, when there are any."""
 
     def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
         """Apply a transition: the job as it is then and whether it changed; None without a job.

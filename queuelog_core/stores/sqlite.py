@@ -20,13 +20,14 @@ from queuelog_core.stores import (
     Page,
     Position,
     Stats,
+    Taken,
     Transition,
 )
 from queuelog_core.stores import sqlite_rows as sql
 from queuelog_core.stores import sqlite_steps as steps
 from queuelog_core.stores.sqlite_backup import back_up
 from queuelog_core.stores.sqlite_check import find_faults
-from queuelog_core.stores.sqlite_claim import Ask, known_jobs, look, take
+from queuelog_core.stores.sqlite_claim import Ask, look, take
 from queuelog_core.stores.sqlite_file import SqliteFile
 from queuelog_core.stores.sqlite_lists import list_page
 from queuelog_core.stores.sqlite_schema import is_current, migrate
@@ -65,7 +66,8 @@ class SqliteStore:
     """See queuelog_core.stores.Store."""
 
     def __init__(self, path: Path, volume: Volume = LOCAL, *, upgrade: bool = True) -> None:
-        self._file = SqliteFile(path, volume)
+        # Whoever only looks at a file leaves it in the mode that it is in.
+        self._file = SqliteFile(path, volume if upgrade else volume._replace(journal_mode=None))
         if upgrade and not self._file.read(is_current):
             self._file.write(migrate)
         _log.info(
@@ -94,9 +96,9 @@ class SqliteStore:
             lambda connection: list_page(connection, where, limit, after, steps.get)
         )
 
-    def errors(self, job_id: int) -> Mapping[int, str]:
+    def get_with_errors(self, job_id: int) -> tuple[Job, Mapping[int, str]] | None:
         return self._file.read(
-            lambda connection: dict(connection.execute(sql.READ_ERRORS, (job_id,)).fetchall())
+            lambda connection: steps.get_with_errors(connection, job_id), snapshot=True
         )
 
     def claim(
@@ -107,20 +109,16 @@ class SqliteStore:
         settle: Transition,
         claim: Transition,
         claim_key: bytes | None = None,
-    ) -> tuple[Sequence[Job], bool]:
-        ask = Ask(now, json.dumps(list(types)), limit, settle, claim, claim_key)
-        seen = self._file.read(lambda connection: look(connection, ask))
-        if seen.known:
-            return seen.known, True
-        if not seen.overdue and seen.head is None:
-            return [], False
-
-        def work(connection: sqlite3.Connection) -> tuple[Sequence[Job], bool]:
-            # The same claim may have been answered between the look and the lock.
-            known = known_jobs(connection, ask)
-            return (known, True) if known else (take(connection, ask, seen), False)
-
-        return self._file.write(work)
+        *,
+        tell_next_due: bool = False,
+    ) -> Taken:
+        lanes = json.dumps(list(types))
+        ask = Ask(now, lanes, limit, settle, claim, claim_key, tell_next_due)
+        one_statement = claim_key is None and not tell_next_due
+        seen = self._file.read(lambda connection: look(connection, ask), snapshot=not one_statement)
+        if isinstance(seen, Taken):
+            return seen
+        return self._file.write(lambda connection: take(connection, ask, seen))
 
     def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
         def work(
@@ -154,10 +152,8 @@ class SqliteStore:
         return self._file.write(work) if job_ids else 0
 
     def next_due_at(self, types: Sequence[str]) -> int | None:
-        lanes = {"types": json.dumps(list(types))}
-        row = self._file.read(lambda connection: connection.execute(sql.NEXT_DUE, lanes).fetchone())
-        at: int | None = row[0]
-        return at
+        lanes = json.dumps(list(types))
+        return self._file.read(lambda connection: steps.next_due_at(connection, lanes))
 
     def settle_overdue(self, now: int, limit: int, settle: Transition) -> int:
         def peek(connection: sqlite3.Connection) -> bool:
@@ -204,7 +200,7 @@ class SqliteStore:
 
     def check(self) -> Sequence[str]:
         """What is wrong with the file, in words; nothing when all is well."""
-        return self._file.read(find_faults)
+        return self._file.read(find_faults, snapshot=True)
 
     def check_writable(self) -> None:
         self._file.write(lambda connection: connection.execute(sql.PROBE), PROBE_BUSY_SECONDS)

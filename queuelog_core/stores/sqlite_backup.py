@@ -3,8 +3,10 @@
 In WAL mode nobody waits for it. In the mode for network volumes writers wait until it is done.
 """
 
+import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from queuelog_core.errors import ConfigError, StoreUnavailable
@@ -26,7 +28,12 @@ def back_up(file: SqliteFile, target: Path) -> None:
     try:
         _copy(file, draft)
         _sync(draft)
-        draft.replace(target)
+        # A link, because a rename would replace a file that has come meanwhile.
+        target.hardlink_to(draft)
+        draft.unlink()
+    except FileExistsError:
+        draft.unlink()
+        raise ConfigError(f"{target} exists: name a new file") from None
     except BaseException:
         draft.unlink()
         raise
@@ -35,20 +42,30 @@ def back_up(file: SqliteFile, target: Path) -> None:
 
 def _copy(file: SqliteFile, draft: Path) -> None:
     copy = sqlite3.connect(draft, isolation_level=None, check_same_thread=False)
+    # Nobody else knows of it, so it needs no file of shared memory, for which there may be no room.
+    copy.execute("PRAGMA locking_mode=EXCLUSIVE")
+
+    def fill(connection: sqlite3.Connection) -> None:
+        with _told_of(draft):
+            # In one step: one in many never ends while others write.
+            connection.backup(copy, pages=-1)
+
     try:
-        file.read(lambda connection: _told_of(draft, connection, copy))
-        # The pages say WAL like those they were copied from, which no network volume can take.
-        copy.execute("PRAGMA journal_mode=DELETE").fetchone()
-        if copy.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+        file.read(fill)
+        with _told_of(draft):
+            # The pages say WAL like those they were copied from; no network volume can take that.
+            copy.execute("PRAGMA journal_mode=DELETE").fetchone()
+            found = copy.execute("PRAGMA integrity_check").fetchall()
+        if found != [("ok",)]:
             raise StoreUnavailable(f"{file.path} is damaged, and so is its copy: see db check")
     finally:
         copy.close()
 
 
-def _told_of(draft: Path, connection: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+@contextlib.contextmanager
+def _told_of(draft: Path) -> Iterator[None]:
     try:
-        # In one step: one in many never ends while others write.
-        connection.backup(copy, pages=-1)
+        yield
     except sqlite3.Error as error:
         raise translate(error, draft) from error
 

@@ -47,8 +47,6 @@ WHERE c.name <> 'late_reports' AND c.n <> 0
 
 def find_faults(connection: sqlite3.Connection) -> list[str]:
     """One line for each thing that is wrong with the file; it reads one instant of it."""
-    if not connection.in_transaction:
-        connection.execute("BEGIN")
     broken = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if broken != ["ok"]:
         return [f"the file is damaged: {text}" for text in broken]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from queuelog_core.job import Job
-from queuelog_core.stores import Transition
+from queuelog_core.stores import Taken, Transition
 from queuelog_core.stores import sqlite_steps as steps
 
 SETTLED_PER_TYPE = 16
@@ -21,31 +21,48 @@ class Ask(NamedTuple):
     settle: Transition
     claim: Transition
     claim_key: bytes | None
+    tell_next_due: bool
 
 
 class Look(NamedTuple):
-    """What a claim found before it took the lock: its own jobs, or what there is to do."""
+    """What there was to do before the lock was taken."""
 
-    known: Sequence[Job]
-    overdue: bool = False
-    head: int | None = None
-
-
-def look(connection: sqlite3.Connection, ask: Ask) -> Look:
-    """What an idempotent claim got before, else whether a lease ran out, and the best due job."""
-    known = known_jobs(connection, ask)
-    return Look(known) if known else Look([], *steps.peek(connection, ask.instant, ask.lanes))
+    overdue: bool
+    head: int | None
 
 
-def known_jobs(connection: sqlite3.Connection, ask: Ask) -> Sequence[Job]:
+def look(connection: sqlite3.Connection, ask: Ask) -> Look | Taken:
+    """The answer when it needs no write; else whether a lease ran out, and the best due job."""
+    if known := _known_jobs(connection, ask):
+        return _taken(connection, ask, known, replayed=True)
+    seen = Look(*steps.peek(connection, ask.instant, ask.lanes))
+    return seen if seen.overdue or seen.head is not None else _taken(connection, ask, [])
+
+
+def take(connection: sqlite3.Connection, ask: Ask, seen: Look) -> Taken:
+    """Settle some overdue leases and claim the best due jobs, in the caller's transaction."""
+    # The same claim may have been answered between the look and the lock.
+    if known := _known_jobs(connection, ask):
+        return _taken(connection, ask, known, replayed=True)
+    return _taken(connection, ask, _claim(connection, ask, seen))
+
+
+def _known_jobs(connection: sqlite3.Connection, ask: Ask) -> Sequence[Job]:
     """The jobs that the same claim was given and that still run on that attempt."""
     if ask.claim_key is None:
         return []
     return steps.find_claimed(connection, ask.claim_key, ask.lanes)
 
 
-def take(connection: sqlite3.Connection, ask: Ask, seen: Look) -> Sequence[Job]:
-    """Settle some overdue leases, then claim the best due jobs."""
+def _taken(
+    connection: sqlite3.Connection, ask: Ask, jobs: Sequence[Job], *, replayed: bool = False
+) -> Taken:
+    # Read here and not afterwards, when a busy store would turn claimed jobs into a 503.
+    next_due_at = steps.next_due_at(connection, ask.lanes) if ask.tell_next_due else None
+    return Taken(jobs, replayed, next_due_at)
+
+
+def _claim(connection: sqlite3.Connection, ask: Ask, seen: Look) -> Sequence[Job]:
 
     def settle_some(most: int) -> int:
         return steps.settle(connection, ask.instant, ask.lanes, SETTLED_PER_TYPE, most, ask.settle)

@@ -48,12 +48,15 @@ def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.C
 def _set_up(connection: sqlite3.Connection, volume: Volume) -> None:
     connection.execute(f"PRAGMA cache_size={volume.cache_size:d}")
     connection.execute("PRAGMA temp_store=MEMORY")
+    if volume.guarded:
+        # What is written into the file before its COMMIT may become permanent there.
+        connection.execute("PRAGMA cache_spill=OFF")
     connection.execute("PRAGMA mmap_size=0")
     connection.execute("PRAGMA synchronous=FULL")
     version(connection)
     # This pragma writes to the file, so it is given only where the mode is another one.
     mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-    if mode != volume.journal_mode:
+    if volume.journal_mode not in (None, mode):
         connection.execute(f"PRAGMA journal_mode={volume.journal_mode}").fetchone()
 
 

@@ -72,11 +72,14 @@ class SqliteFile:
 
         return self._run(transaction, busy_seconds)
 
-    def read(self, work: _Work[_T]) -> _T:
-        """Run `work`, which only reads. Raises like `write`."""
+    def read(self, work: _Work[_T], *, snapshot: bool = False) -> _T:
+        """Run `work`, which only reads; with `snapshot` all its statements see one state.
+
+        Raises like `write`.
+        """
 
         def transaction(connection: sqlite3.Connection, deadline: float) -> _T:
-            if not self._volume.guarded:
+            if not (self._volume.guarded or snapshot):
                 return patiently(lambda: work(connection), self._volume, deadline)
             self._begin_read(connection, deadline)
             result = work(connection)
@@ -170,7 +173,7 @@ class SqliteFile:
                 raise
 
         patiently(enter, self._volume, deadline)
-        if hot_journal(self.path):
+        if self._volume.guarded and hot_journal(self.path):
             # Its name is known again now, and SQLite itself tells a live writer from a dead one.
             connection.execute("ROLLBACK")
             patiently(enter, self._volume, deadline)

@@ -41,6 +41,22 @@ def get(connection: sqlite3.Connection, job_id: int) -> Job | None:
     return None if row is None else sql.read_job(row)
 
 
+def get_with_errors(
+    connection: sqlite3.Connection, job_id: int
+) -> tuple[Job, dict[int, str]] | None:
+    """The whole job, and the texts of its failures by attempt."""
+    job = get(connection, job_id)
+    if job is None:
+        return None
+    return job, dict(connection.execute(sql.READ_ERRORS, (job_id,)).fetchall())
+
+
+def next_due_at(connection: sqlite3.Connection, lanes: str) -> int | None:
+    """When the first pending job of these types is due or the first lease ends."""
+    row: tuple[int | None] = connection.execute(sql.NEXT_DUE, {"types": lanes}).fetchone()
+    return row[0]
+
+
 def get_due(connection: sqlite3.Connection, job_id: int, now: int) -> Job | None:
     """The job if it may be claimed now."""
     job = get(connection, job_id)

@@ -19,9 +19,10 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class Volume(NamedTuple):
-    """How to open and share a file: journal mode, waits in seconds, cache (negative: KiB)."""
+    """How to open and share a file: journal mode (None: the file's own), waits in seconds, cache
+    (negative: KiB)."""
 
-    journal_mode: str
+    journal_mode: str | None
     busy_seconds: float
     pause_seconds: tuple[float, float]
     cache_size: int
@@ -39,7 +40,6 @@ NETWORK = Volume(
     journal_mode="delete",
     busy_seconds=4.0,
     pause_seconds=(0.02, 0.1),
-    # No transaction may spill into the file before its COMMIT.
     cache_size=-8000,
     guarded=True,
 )

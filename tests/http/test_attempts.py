@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from queuelog_core.clock import format_instant
+from queuelog_core.stores.sqlite import SqliteStore
+from tests.support.backlogs import thread_connection
 from tests.support.factories import NOON
 from tests.support.http import Api, assert_problem, json_of
 
@@ -226,3 +228,13 @@ def test_a_job_of_others_is_told_like_one_that_does_not_exist(api: Api, key: str
 
     assert_problem(foreign, 404, "not-found")
     assert foreign.data == unknown.data
+
+
+def test_the_job_and_its_texts_are_read_as_of_one_instant(api: Api, store: SqliteStore) -> None:
+    api.enqueue()
+    sent: list[str] = []
+    thread_connection(store).set_trace_callback(sent.append)
+
+    api.call("GET", "/jobs/1/attempts", "admin")
+
+    assert [text.split()[0] for text in sent] == ["BEGIN", "SELECT", "SELECT", "SELECT", "COMMIT"]

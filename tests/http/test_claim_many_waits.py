@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from queuelog_core.errors import StoreBusy
 from queuelog_core.job_types import JobTypes, Policy
 from queuelog_core.stores import Store
 from tests.support.factories import FakeClock, pending_job
-from tests.support.http import Api, json_of
+from tests.support.http import Api, failing, json_of
 
 LEASE = 300
 
@@ -81,3 +82,16 @@ def test_overdue_leases_that_are_not_settled_yet_are_due_at_once(api: Api) -> No
 
     assert wait(api) == 0
     assert wait(api) is None
+
+
+def test_the_wait_is_told_by_the_claim_itself_and_by_no_second_look(
+    store: Store, clock: FakeClock
+) -> None:
+    """A store that is busy just then would turn jobs that were given into a 503."""
+    api = Api(failing(store, StoreBusy("held"), "next_due_at"), clock)
+    api.enqueue()
+
+    reply = api.call("POST", "/jobs/claim", "worker", {"limit": 1})
+
+    assert [job["id"] for job in json_of(reply)["jobs"]] == [1]
+    assert json_of(reply)["next_due_in_seconds"] == 300

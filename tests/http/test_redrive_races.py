@@ -126,3 +126,24 @@ def test_redrives_of_many_at_once_in_processes_count_each_job_once(
 
     assert sum(run_all(in_a_process, url, redrive_many, own, processes=CALLERS)) == JOBS
     assert store.stats(0, None).statuses["email"][Status.PENDING] == JOBS
+
+
+def test_a_job_that_has_ended_in_another_way_meanwhile_is_left_alone(
+    store: Store, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a redrive of failed jobs would undo somebody's cancel."""
+    api = Api(store, clock)
+    let_die(store)
+    find = store.find_dead
+
+    def find_and_wait(*asked: Any) -> Any:
+        found = find(*asked)
+        post(api, "admin", "/jobs/1/redrive")
+        post(api, "admin", "/jobs/1/cancel")
+        return found
+
+    monkeypatch.setattr(store, "find_dead", find_and_wait)
+    done = json_of(post(api, "admin", "/jobs/redrive", {"filter": {"status": "failed"}}))
+
+    assert (done["matched"], done["redriven"]) == (JOBS, JOBS - 1)
+    assert api.get({"id": 1})["status"] == "cancelled"

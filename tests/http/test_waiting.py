@@ -31,6 +31,15 @@ def test_what_waited_up_to_the_limit_is_let_in(api: Api) -> None:
     assert reply.status_code == 201
 
 
+@pytest.mark.parametrize(("path", "status"), [("/health", 200), ("/nowhere", 404)])
+def test_what_needs_no_key_is_answered_however_long_it_waited(
+    api: Api, path: str, status: int
+) -> None:
+    waited = {WAITED_SECONDS: WAIT_SECONDS_MAX + 60}
+
+    assert api.client.get(path, environ_overrides=waited).status_code == status
+
+
 def test_no_header_makes_a_request_wait(api: Api) -> None:
     reply = api.call("POST", "/jobs", body={"type": "email"}, headers={WAITED_SECONDS: "60"})
 

@@ -127,7 +127,7 @@ def test_a_job_that_settles_for_a_later_time_is_not_claimed_at_once(store: Store
     claim_one(store)
     now = NOON + LEASE
 
-    taken, _ = store.claim(
+    taken = store.claim(
         now,
         ["email"],
         1,
@@ -136,7 +136,7 @@ def test_a_job_that_settles_for_a_later_time_is_not_claimed_at_once(store: Store
     )
 
     job = store.get(1)
-    assert taken == []
+    assert taken.jobs == []
     assert job is not None
     assert (job.status, job.run_at) == (Status.PENDING, NOON + LEASE + 5000)
 

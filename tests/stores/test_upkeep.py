@@ -1,9 +1,9 @@
-"""What the upkeep and the probes ask of a store: settle, purge, numbers, writable."""
+"""What the upkeep and the probes ask of a store: settle, numbers, writable."""
 
 from queuelog_core.job import Priority, Status
 from queuelog_core.stores import Count, Filter, Store
 from tests.support.factories import LEASE, NOON, pending_job
-from tests.support.stores import claim, claim_one, complete, fail, insert, settle
+from tests.support.stores import claim, claim_one, insert, settle
 
 
 def test_settle_overdue_settles_leases_of_types_that_nobody_polls(store: Store) -> None:
@@ -27,43 +27,6 @@ def test_settle_overdue_keeps_to_its_limit(store: Store) -> None:
     claim(store, limit=5)
 
     assert store.settle_overdue(NOON + LEASE, 3, settle(NOON + LEASE)) == 3
-
-
-def test_purge_deletes_only_jobs_that_finished_before_the_instant(store: Store) -> None:
-    for _ in range(4):
-        insert(store)
-    complete(store, claim_one(store), NOON + 1, result="[1]")
-    complete(store, claim_one(store), NOON + 2)
-    claim_one(store)
-
-    purged = store.purge(NOON + 2, 100)
-
-    assert purged == 1
-    assert [store.get(n) is None for n in (1, 2, 3, 4)] == [True, False, False, False]
-    assert store.stats(NOON, None).statuses["email"][Status.COMPLETED] == 1
-
-
-def test_purge_works_in_batches_up_to_its_limit(store: Store) -> None:
-    store.insert_many([pending_job(max_retries=0) for _ in range(450)])
-    for job in claim(store, limit=450):
-        complete(store, job)
-
-    assert store.purge(NOON + 1, 420) == 420
-    assert store.purge(NOON + 1, 420) == 30
-    assert store.list(Filter(), 10, None).jobs == []
-
-
-def test_a_purged_job_frees_its_key_and_never_its_id(store: Store) -> None:
-    job = insert(store, idempotency_key="k")
-    fail(store, claim_one(store), error="text")
-    complete(store, claim_one(store))
-    store.purge(NOON + 1, 10)
-
-    again, created = store.insert(pending_job(idempotency_key="k"))
-
-    assert created
-    assert again.id > job.id
-    assert store.get(again.id) == again
 
 
 def test_stats_count_statuses_lanes_and_ages(store: Store) -> None:

@@ -12,7 +12,9 @@ from queuelog_core.stores import open_store
 from queuelog_core.stores import volume as volumes
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.volume import NETWORK, find_mount, hot_journal, is_network
-from tests.support.stores import insert
+from tests.support.backlogs import thread_connection
+from tests.support.factories import NOON, pending_job
+from tests.support.stores import claim, complete, insert
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -151,4 +153,30 @@ def test_the_network_mode_keeps_no_log_beside_the_file(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "queuelog.db")
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
+    store.close()
+
+
+def test_on_a_network_nothing_is_written_into_the_file_before_the_commit(tmp_path: Path) -> None:
+    """A client that dies then leaves half a transaction, which others may take for the whole."""
+    path = tmp_path / "queuelog.db"
+    store = SqliteStore(path, NETWORK)
+    payload = '{"text":"' + "x" * 65_000 + '"}'
+    for _ in range(10):
+        store.insert_many([pending_job(payload=payload) for _ in range(20)])
+    for job in claim(store, limit=200):
+        complete(store, job)
+    seen: list[tuple[str, int, int]] = []
+
+    def watch(statement: str) -> None:
+        if statement in ("BEGIN IMMEDIATE", "COMMIT"):
+            found = path.stat()
+            seen.append((statement, found.st_size, found.st_mtime_ns))
+
+    thread_connection(store).set_trace_callback(watch)
+    assert store.purge(NOON + 1, 200) == 200
+    thread_connection(store).set_trace_callback(None)
+
+    begun = [statement for statement, _, _ in seen].index("BEGIN IMMEDIATE")
+    before, at_the_end = seen[begun : begun + 2]
+    assert at_the_end == ("COMMIT", *before[1:])
     store.close()

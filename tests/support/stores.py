@@ -15,6 +15,13 @@ def insert(store: Store, **fields: object) -> Job:
     return store.insert(pending_job(**fields))[0]  # type: ignore[arg-type]
 
 
+def errors_of(store: Store, job_id: int) -> dict[int, str]:
+    """The texts of a job's failures by attempt."""
+    found = store.get_with_errors(job_id)
+    assert found is not None
+    return dict(found[1])
+
+
 def settle(now: int) -> Transition:
     return lambda job: transitions.expire(job, now, 0)
 

@@ -96,16 +96,24 @@ OLD_PYTHON = "exit 1"
 BARE_PYTHON = f'case "$*" in *ensurepip*) exit 1 ;; esac; {PYTHON}'
 OLD_NODE = "exit 1"
 THERE = "exit 0"
+TOOLS = {"python3": PYTHON, **dict.fromkeys(("git", "strace", "faketime", "node"), THERE)}
+
+
+def without(name: str) -> dict[str, str]:
+    return {tool: script for tool, script in TOOLS.items() if tool != name}
+
+
 LACKING = [
     ("run", {}, "Python 3.11"),
     ("run", {"python3": OLD_PYTHON}, "Python 3.11"),
     ("run", {"python3": OLD_PYTHON, "python3.12": BARE_PYTHON}, "venv and pip for python3.12"),
     ("run", {"python3": BARE_PYTHON}, "venv and pip for python3"),
     ("test", {}, "Python 3.11"),
-    ("test", {"python3": PYTHON, "strace": THERE, "node": THERE}, "git"),
-    ("test", {"python3": PYTHON, "git": THERE, "node": THERE}, "strace"),
-    ("test", {"python3": PYTHON, "git": THERE, "strace": THERE}, "node 20"),
-    ("test", {"python3": PYTHON, "git": THERE, "strace": THERE, "node": OLD_NODE}, "node 20"),
+    ("test", without("git"), "git"),
+    ("test", without("strace"), "strace"),
+    ("test", without("faketime"), "faketime"),
+    ("test", without("node"), "node 20"),
+    ("test", {**TOOLS, "node": OLD_NODE}, "node 20"),
 ]
 
 

@@ -12,7 +12,7 @@ from queuelog_core.job import Attempt, Outcome
 from queuelog_core.stores import Store
 from queuelog_core.stores.history import HISTORY_BYTES_MAX, decode_history, encode_history
 from tests.support.factories import NOON
-from tests.support.stores import claim_one, fail, insert
+from tests.support.stores import claim_one, errors_of, fail, insert
 
 print_blob = settings(print_blob=True, deadline=None)
 ATTEMPT_MAX = 2**53 - 1
@@ -128,7 +128,7 @@ def test_the_texts_of_the_newest_ten_attempts_are_kept(store: Store) -> None:
 
     fail_often(store, 10, "boom")
 
-    assert store.errors(job.id) == dict.fromkeys(range(1, 11), "boom")
+    assert errors_of(store, job.id) == dict.fromkeys(range(1, 11), "boom")
 
 
 @pytest.mark.parametrize("silent", [0, 1, 5, 11])
@@ -145,8 +145,8 @@ def test_texts_that_the_history_has_dropped_are_deleted_at_the_latest_with_the_n
 
     newest = 11 + silent
     kept = dict.fromkeys(range(newest - 9, 11), "old") | {newest: "new"}
-    assert store.errors(job.id) == kept
-    assert store.errors(other.id) == {1: "of another job"}
+    assert errors_of(store, job.id) == kept
+    assert errors_of(store, other.id) == {1: "of another job"}
     stored = store.get(job.id)
     assert stored is not None
     assert [entry.attempt for entry in stored.history] == list(range(newest - 9, newest + 1))

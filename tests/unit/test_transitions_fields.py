@@ -142,7 +142,7 @@ ARROWS: dict[str, Arrow] = {
     "release-too-often": (
         NO_RELEASES,
         release(delay=9_000),
-        PENDING | {"error_code": "release_limit", "retry_count": 1, "run_at": LATER + 5_000},
+        PENDING | {"error_code": "release_limit", "retry_count": 1, "run_at": LATER + 9_000},
         RELEASED_RUN | SPENT | {"outcome": Outcome.FAILED, "error_code": "release_limit"},
     ),
     "cancel-running": (USED, cancel(), {"cancel_requested_at": LATER}, {}),

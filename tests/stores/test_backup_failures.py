@@ -1,0 +1,145 @@
+"""`db backup` that cannot be finished: a clear error, and nothing where the copy was to be."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queuelog_core.errors import ConfigError, StoreUnavailable
+from queuelog_core.stores import open_file, sqlite_backup
+from queuelog_core.stores.sqlite import SqliteStore
+from tests.stores.test_backup import JOBS, files, filled, open_sqlite, read
+from tests.support.processes import exit_code_of
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    (tmp_path / "backups").mkdir()
+    return tmp_path / "backups" / "monday.db"
+
+
+@pytest.mark.parametrize("step", ["_copy", "_sync"])
+def test_a_backup_that_is_interrupted_leaves_nothing(
+    store: SqliteStore, target: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    do = getattr(sqlite_backup, step)
+
+    def interrupted(*arguments: Any) -> None:
+        do(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlite_backup, step, interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        filled(store).backup(target)
+
+    assert files(target.parent) == []
+    monkeypatch.undo()
+    store.backup(target)
+    assert read(target, "SELECT count(*) FROM jobs") == [JOBS]
+
+
+def back_up_and_die(source: Path, target: Path, step: str) -> None:
+    """Killed right after one step of the backup."""
+    do = getattr(sqlite_backup, step)
+
+    def die(*arguments: Any) -> None:
+        do(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(sqlite_backup, step, die)
+    open_file(f"sqlite:///{source}").backup(target)
+
+
+@pytest.mark.parametrize("step", ["_copy", "_sync"])
+def test_a_backup_that_is_killed_leaves_no_target_and_says_what_to_delete(
+    tmp_path: Path, target: Path, step: str
+) -> None:
+    store = filled(open_sqlite(tmp_path / "queuelog.db"))
+
+    assert exit_code_of(back_up_and_die, tmp_path / "queuelog.db", target, step) == -signal.SIGKILL
+
+    assert not target.exists()
+    with pytest.raises(ConfigError, match="interrupted; then delete it"):
+        store.backup(target)
+    (target.parent / "monday.db.new").unlink()
+    store.backup(target)
+    assert read(target, "SELECT count(*) FROM jobs") == [JOBS]
+    store.close()
+
+
+@contextmanager
+def small_disk(folder: Path, kibibytes: int) -> Iterator[None]:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "none", folder],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("only root mounts a small disk")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_is_too_small_is_told_and_nothing_is_left_on_it(
+    tmp_path: Path, target: Path
+) -> None:
+    """From half of what is needed up to the page: also when the last steps find no room."""
+    store = filled(open_sqlite(tmp_path / "queuelog.db"))
+    store.backup(tmp_path / "sample.db")
+    needed = (tmp_path / "sample.db").stat().st_size // 1024
+    copied = 0
+
+    for kibibytes in (needed // 2, *range(needed - 8, needed + 17, 4)):
+        with small_disk(target.parent, kibibytes):
+            try:
+                store.backup(target)
+                copied += 1
+            except StoreUnavailable as error:
+                assert f"{target}.new: the disk is full" in error.reason
+                assert files(target.parent) == []
+
+    assert copied, "the largest disk had room"
+    assert store.check() == []
+    store.close()
+
+
+def test_a_disk_that_fills_up_is_told_and_nothing_is_left_on_it(
+    store: SqliteStore, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same for those who cannot mount: SQLite itself keeps the copy small."""
+    filled(store)
+    connect = sqlite3.connect
+
+    def connect_small(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count=10")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect_small)
+
+    with pytest.raises(StoreUnavailable) as refusal:
+        store.backup(target)
+
+    assert f"{target}.new: the disk is full" in refusal.value.reason
+    assert files(target.parent) == []
+
+
+def test_a_damaged_file_is_not_copied(tmp_path: Path, target: Path) -> None:
+    source = tmp_path / "queuelog.db"
+    filled(open_sqlite(source)).close()
+    data = source.read_bytes()
+    source.write_bytes(data[: len(data) // 2] + os.urandom(4096) + data[len(data) // 2 + 4096 :])
+
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        open_sqlite(source).backup(target)
+
+    assert files(target.parent) == []
