@@ -61,14 +61,20 @@ def _set_up(connection: sqlite3.Connection, volume: Volume) -> None:
 
 
 def patiently(step: Callable[[], _T], volume: Volume, deadline: float) -> _T:
-    """Repeat a step while others hold the file; the last error is raised at the deadline."""
+    """Repeat a step while others hold the file; the last error is raised at the deadline.
+
+    The pauses become shorter: whoever comes back right after a write would else be faster than all
+    who wait, again and again.
+    """
+    pause, at_last = volume.pause_seconds
     while True:
         try:
             return step()
         except sqlite3.OperationalError as error:
             if primary_code(error) not in _BUSY or monotonic_seconds() >= deadline:
                 raise
-        time.sleep(random.uniform(*volume.pause_seconds))
+        time.sleep(random.uniform(pause / 2, pause))
+        pause = max(at_last, pause / 2)
 
 
 def primary_code(error: sqlite3.Error) -> int:

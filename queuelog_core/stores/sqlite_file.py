@@ -90,7 +90,7 @@ class SqliteFile:
 
     def let_others_write(self) -> None:
         """Stand back between two transactions for longer than anybody waits between two tries."""
-        time.sleep(2 * self._volume.pause_seconds[1])
+        time.sleep(2 * self._volume.pause_seconds[0])
 
     def close(self) -> None:
         """Close the connections of all threads; the next use opens new ones."""

@@ -20,7 +20,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 class Volume(NamedTuple):
     """How to open and share a file: journal mode (None: the file's own), waits in seconds, cache
-    (negative: KiB)."""
+    (negative: KiB). `pause_seconds` is the longest pause between two tries, at first and later."""
 
     journal_mode: str | None
     busy_seconds: float
@@ -32,14 +32,14 @@ class Volume(NamedTuple):
 LOCAL = Volume(
     journal_mode="wal",
     busy_seconds=5.0,
-    pause_seconds=(0.001, 0.002),
+    pause_seconds=(0.002, 0.002),
     cache_size=-2000,
     guarded=False,
 )
 NETWORK = Volume(
     journal_mode="delete",
     busy_seconds=4.0,
-    pause_seconds=(0.02, 0.1),
+    pause_seconds=(0.08, 0.002),
     cache_size=-8000,
     guarded=True,
 )
