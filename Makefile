@@ -3,8 +3,8 @@ PORT ?= 8080
 SECONDS_EACH ?= 60
 CASES ?= 20000
 PYTHON := .venv/bin/python
-IN_PROCESS := tests/unit tests/stores tests/http tests/functions tests/security tests/redaction \
-	tests/fuzz/test_fuzz_targets.py
+IN_PROCESS := tests/unit tests/stores tests/http tests/client tests/worker tests/functions \
+	tests/security tests/redaction tests/fuzz/test_fuzz_targets.py
 ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run test check bench soak lint generate

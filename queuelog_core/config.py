@@ -14,8 +14,11 @@ from queuelog_core.errors import ConfigError
 DEFAULT_STORE = "sqlite:///.queuelog/queuelog.db"
 DEFAULT_KEYS = "file:.queuelog/keys.json"
 DEFAULT_JOB_TYPES = "infra/job_types.toml"
+DEFAULT_URL = "http://127.0.0.1:8080"
 RETENTION_DAYS_MAX = 3650
 _DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
+_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
+_KEY = re.compile(r"[!-~]+")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -27,6 +30,13 @@ class Config(NamedTuple):
     job_types: Path
     retention_days: int
     log_level: str
+
+
+class ClientConfig(NamedTuple):
+    """Where a client calls, and with which key."""
+
+    url: str
+    key: str
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> Config:
@@ -42,6 +52,22 @@ def load_config(environ: Mapping[str, str] | None = None) -> Config:
         retention_days=_days(values.get("QUEUELOG_RETENTION_DAYS") or "30"),
         log_level=level,
     )
+
+
+def load_client_config(
+    url: str | None, key: str | None, environ: Mapping[str, str] | None = None
+) -> ClientConfig:
+    """What was given, else QUEUELOG_URL and QUEUELOG_API_KEY. Raises ConfigError."""
+    values = os.environ if environ is None else environ
+    url = url or values.get("QUEUELOG_URL") or DEFAULT_URL
+    key = key or values.get("QUEUELOG_API_KEY") or ""
+    if not _URL.fullmatch(url):
+        raise ConfigError("QUEUELOG_URL looks like https://queue.example.com")
+    if not key:
+        raise ConfigError("set QUEUELOG_API_KEY, or hand a key to the client")
+    if not _KEY.fullmatch(key):
+        raise ConfigError("QUEUELOG_API_KEY holds a space, a line break or another odd character")
+    return ClientConfig(url.rstrip("/"), key)
 
 
 def _days(text: str) -> int:

@@ -51,7 +51,7 @@ def leave_polling_out_of_the_log(runner: Identity | None) -> None:
     def is_wanted(record: logging.LogRecord) -> bool:
         fields = getattr(record, "fields", {})
         own = runner is not None and fields.get("key_id") == runner.key_id
-        return not (own and fields.get("status") == 204)
+        return not (own and fields.get("jobs") == 0)
 
     logging.getLogger("queuelog_core.http.app").addFilter(is_wanted)
 

@@ -83,10 +83,10 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     else:
         keys = sample_keys(registry, options.folder / "demo.env", url)
         leave_polling_out_of_the_log(registry.identify(keys[RUNNER]))
-        found = options.load_handlers(options.folder)
-        handlers = {name: found[name] for name in found if name in queue.job_types}
-        worker = Worker(Client(url, keys[RUNNER]), handlers, poll_seconds_max=DEMO_POLL_SECONDS)
-        background.append(_thread("worker", worker.run))
+        handlers = options.load_handlers(options.folder)
+        worker = _demo_worker(Client(url, keys[RUNNER]), handlers, queue)
+        if worker.types:
+            background.append(_thread("worker", worker.run))
         say(banner(url, keys, options.folder))
     for thread in (_thread("http", server.run), *background):
         thread.start()
@@ -100,6 +100,14 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
         say("A job still runs and is given up: it runs again when its lease has ended.")
     _drain(server)
     queue.store.close()
+
+
+def _demo_worker(client: Client, handlers: Mapping[str, Handler], queue: Queue) -> Worker:
+    worker = Worker(client, poll_seconds_max=DEMO_POLL_SECONDS, grace_seconds=GRACE_SECONDS)
+    for name, run in handlers.items():
+        if name in queue.job_types:
+            worker.handler(name)(run)
+    return worker
 
 
 def _refuse_a_store_without_writes(store: Store) -> None:

@@ -3,15 +3,14 @@
 `handlers(folder)` binds each to the folder that it may write to.
 """
 
-from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from functions.job_handlers import email, pdf, sync
+from queuelog_core.worker import Handler
 
 
-def handlers(folder: Path) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+def handlers(folder: Path) -> dict[str, Handler]:
     """Job type to handler."""
     return {
         "email": partial(email.run, folder=folder / "outbox"),

@@ -3,21 +3,23 @@
 Payload: {"title"?, "text"?}. Characters that the built-in font lacks are shown as question marks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from queuelog_core.worker import HeldJob
 
 FONT, SIZE, LEADING, MARGIN = "Helvetica", 11, 15, 56
 
 
-def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def run(job: HeldJob, folder: Path) -> dict[str, Any]:
     """Returns {"file", "pages"}."""
     from reportlab.lib.pagesizes import A4
     from reportlab.pdfgen.canvas import Canvas
 
-    payload = job["payload"]
+    payload = job.payload
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"job-{job['id']}.pdf"
+    target = folder / f"job-{job.id}.pdf"
     fresh = target.with_suffix(".new")
     width, height = A4
     canvas = Canvas(str(fresh), pagesize=A4, invariant=True)

@@ -4,16 +4,17 @@ Payload: {"source", "target"}, relative paths. Links are left out: they could le
 """
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from queuelog_core.worker import HeldJob
 
-def run(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+
+def run(job: HeldJob, folder: Path) -> dict[str, Any]:
     """Returns {"files", "bytes"}. Raises ValueError for a path that leads outside the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    source = _inside(folder, job["payload"]["source"])
-    target = _inside(folder, job["payload"]["target"])
+    source = _inside(folder, job.payload["source"])
+    target = _inside(folder, job.payload["target"])
     if not source.is_dir():
         raise FileNotFoundError("the source is not a folder")
     if target.is_relative_to(source):

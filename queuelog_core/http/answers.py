@@ -36,6 +36,7 @@ class Trace:
     started: float
     key_id: str = "-"
     job_id: int | None = None
+    jobs: int | None = None
 
 
 class _Answer(Response):

@@ -105,6 +105,7 @@ def _view(route: Route, queue: Queue, probe: Probe, identify: Identify) -> Calla
             )
         )
         trace.job_id = reply.job_id or trace.job_id
+        trace.jobs = reply.jobs
         return respond(reply)
 
     return view
@@ -183,5 +184,7 @@ def _end(response: Response) -> Response:
         "key_id": trace.key_id,
         "job_id": trace.job_id,
     }
+    if trace.jobs is not None:
+        fields["jobs"] = trace.jobs
     _log.info("request", extra={"fields": fields})
     return response

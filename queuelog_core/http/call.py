@@ -35,12 +35,14 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """Status, JSON document (None: no body) and headers; `job_id` is for the log."""
+    """Status, JSON document (None: no body) and headers; `job_id`, or how many `jobs`, is for the
+    log."""
 
     status: int
     document: Any = None
     headers: Mapping[str, str] = MappingProxyType({})
     job_id: int | None = None
+    jobs: int | None = None
 
 
 def job_reply(

@@ -48,7 +48,7 @@ def batch(call: Call) -> Reply:
     done = iter(call.queue.enqueue_many(call.identity, good))
     outcomes = [next(done) if isinstance(item, EnqueueBody) else item for item in body.jobs]
     results = [_batch_result(call, index, outcome) for index, outcome in enumerate(outcomes)]
-    return Reply(200, {"results": results})
+    return Reply(200, {"results": results}, jobs=len(results))
 
 
 def list_jobs(call: Call) -> Reply:

@@ -29,7 +29,7 @@ def claim(call: Call) -> Reply:
     if body.limit is not None:
         jobs = [present(job, call.identity) for job in claimed.jobs]
         wait = claimed.next_due_in_seconds
-        return Reply(200, {"jobs": jobs, "next_due_in_seconds": wait}, headers)
+        return Reply(200, {"jobs": jobs, "next_due_in_seconds": wait}, headers, jobs=len(jobs))
     if claimed.jobs:
         return job_reply(call, claimed.jobs[0], headers=headers)
     retry_after = leases.poll_after_seconds(call.identity, body.types)

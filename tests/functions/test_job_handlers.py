@@ -10,6 +10,7 @@ import pytest
 from pypdf import PdfReader
 
 from functions.job_handlers import handlers
+from tests.support.held import held_job
 
 HEADERS = {
     "message-id",
@@ -23,7 +24,7 @@ HEADERS = {
 
 
 def run(folder: Path, job_type: str, payload: Any, job_id: int = 7) -> Any:
-    return handlers(folder)[job_type]({"id": job_id, "type": job_type, "payload": payload})
+    return handlers(folder)[job_type](held_job(job_type, payload, job_id))
 
 
 def raw_email(folder: Path, **payload: Any) -> bytes:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from functions.job_handlers import handlers
+from tests.support.held import held_job
 
 
 def run(folder: Path, payload: Any) -> Any:
-    return handlers(folder)["sync"]({"id": 7, "type": "sync", "payload": payload})
+    return handlers(folder)["sync"](held_job("sync", payload))
 
 
 def tree(folder: Path) -> dict[str, str]:

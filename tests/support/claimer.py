@@ -21,10 +21,11 @@ def main(url: str, key: str) -> None:
     say("ready")
     sys.stdin.readline()
     while True:
-        job, _ = patiently(partial(client.claim, ["email"]))
-        if job is None:
+        jobs = patiently(partial(client.claim, ["email"])).jobs
+        if not jobs:
             return
-        say(f"{job['id']} {job['attempt']}")
+        job = jobs[0]
+        say(f"{job.id} {job.attempt}")
         patiently(partial(client.complete, job, {"process": os.getpid()}))
 
 

@@ -34,7 +34,7 @@ import time
 def handlers(folder):
     def run(job):
         (folder / "started").touch()
-        time.sleep(job["payload"]["seconds"])
+        time.sleep(job.payload["seconds"])
         return {"slept": True}
 
     return {"email": run}

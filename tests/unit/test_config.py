@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from queuelog_core.config import Config, load_config
+from queuelog_core.config import ClientConfig, Config, load_client_config, load_config
 from queuelog_core.errors import ConfigError
 
 DEFAULTS = Config(
@@ -78,3 +78,51 @@ def test_a_log_level_is_read_in_any_case(level: str) -> None:
 def test_a_log_level_that_is_refused_names_its_variable(level: str) -> None:
     with pytest.raises(ConfigError, match="QUEUELOG_LOG_LEVEL"):
         load_config({"QUEUELOG_LOG_LEVEL": level})
+
+
+OUTSIDE = {"QUEUELOG_URL": "https://queue.example.com", "QUEUELOG_API_KEY": "outside"}
+HERE = "http://127.0.0.1:8080"
+
+
+def test_a_client_is_set_up_by_the_environment() -> None:
+    assert load_client_config(None, None, OUTSIDE) == ClientConfig(*OUTSIDE.values())
+
+
+def test_what_a_client_is_given_comes_first() -> None:
+    assert load_client_config("http://h:1", "given", OUTSIDE) == ClientConfig("http://h:1", "given")
+
+
+@pytest.mark.parametrize("environ", [{}, {"QUEUELOG_URL": ""}])
+def test_a_client_calls_this_machine_when_nobody_says_otherwise(environ: dict[str, str]) -> None:
+    assert load_client_config(None, "k", environ) == ClientConfig(HERE, "k")
+    assert load_client_config("", "k", environ) == ClientConfig(HERE, "k")
+
+
+def test_a_client_reads_the_environment_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in OUTSIDE.items():
+        monkeypatch.setenv(name, value)
+
+    assert load_client_config(None, None) == ClientConfig(*OUTSIDE.values())
+
+
+@pytest.mark.parametrize("url", ["http://h", "http://h/", "https://[::1]:8/a/b//", "http://h:1/q"])
+def test_an_address_may_have_a_path_and_loses_its_last_slashes(url: str) -> None:
+    assert load_client_config(url, "k", {}).url == url.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["h:1", "ftp://h", "http://", "http:///q", "http://h?q=1", "http://h#f", "http://h ", "//h"],
+)
+def test_an_address_that_is_refused_names_its_variable(url: str) -> None:
+    with pytest.raises(ConfigError, match="QUEUELOG_URL"):
+        load_client_config(None, None, OUTSIDE | {"QUEUELOG_URL": url})
+
+
+@pytest.mark.parametrize(
+    "key", ["", "seven wonders", "wonders\n", "wonders\r\nX-Other: 1", "wönders"]
+)
+def test_a_key_that_no_header_can_hold_names_its_variable_and_is_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="QUEUELOG_API_KEY") as raised:
+        load_client_config(None, None, OUTSIDE | {"QUEUELOG_API_KEY": key})
+    assert "nders" not in str(raised.value)

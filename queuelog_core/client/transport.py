@@ -1,0 +1,61 @@
+"""How a request reaches a server. Anything that takes a Request and gives a Response will do: the
+network, an application in this process, or a function in a test."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import urllib3
+
+CONNECTIONS_MAX = 32
+
+
+class Request(NamedTuple):
+    """One request, complete: `path` holds the query, `body` is JSON or empty."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Response(NamedTuple):
+    """One answer; the names of `headers` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class NoAnswer(Exception):
+    """The request may have arrived or not; no answer came back."""
+
+
+Transport = Callable[[Request], Response]
+"""Raises NoAnswer. May be called by many threads at once."""
+
+
+class HttpTransport:
+    """Over the network, on kept connections. A redirect is an answer: the key goes to one place."""
+
+    def __init__(self, url: str, timeout_seconds: float) -> None:
+        self._url = url.rstrip("/")
+        timeout = urllib3.Timeout(connect=min(timeout_seconds, 5.0), read=timeout_seconds)
+        self._pool = urllib3.PoolManager(timeout=timeout, retries=False, maxsize=CONNECTIONS_MAX)
+
+    def __call__(self, request: Request) -> Response:
+        try:
+            reply = self._pool.request(
+                request.method,
+                self._url + request.path,
+                body=request.body or None,
+                headers=request.headers,
+                redirect=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise NoAnswer(type(error).__name__) from error
+        headers = {name.lower(): value for name, value in reply.headers.items()}
+        return Response(reply.status, headers, reply.data)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()

@@ -1,0 +1,82 @@
+"""One job from its claim to its report."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from queuelog_core.client import Client, ClientError, Conflict, Refused
+from queuelog_core.worker.held import HeldJob
+from queuelog_core.worker.outcomes import Discard, Retry, error_code, error_text
+
+Handler = Callable[[HeldJob], Any]
+"""Runs one job; what it returns is the result, what it raises is the failure."""
+
+COMPLETED, FAILED, RELEASED, LOST = "completed", "failed", "released", "lost"
+RESULT_REFUSED = "result_refused"
+_log = logging.getLogger(__name__)
+
+
+def run_and_report(
+    client: Client, handler: Handler, held: HeldJob, done: Callable[[HeldJob], None]
+) -> str:
+    """Run the handler, tell `done` that it has ended, then report: how the job ended here."""
+    result, raised = None, None
+    try:
+        result = handler(held)
+        json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
+    except BaseException as error:
+        # SystemExit and the cancellation of a loop would end the worker without a word.
+        raised = error
+    done(held)
+    if not held.may_report():
+        return LOST
+    try:
+        return _complete(client, held, result) if raised is None else _tell(client, held, raised)
+    except Conflict as lost:
+        _log.warning("report-not-taken", extra={"fields": _fields(held, code=lost.code)})
+    except Exception as error:
+        # The lease decides: the job runs again when it has ended. Its thread goes on.
+        _log.error("report-not-sent", extra={"fields": _fields(held, cause=type(error).__name__)})
+    return LOST
+
+
+def release(client: Client, held: HeldJob) -> str:
+    """Hand a job back that nobody shall finish here."""
+    if not held.may_report():
+        return LOST
+    held.lose()
+    try:
+        client.release(held.job)
+    except ClientError as error:
+        _log.error("release-not-sent", extra={"fields": _fields(held, cause=type(error).__name__)})
+        return LOST
+    return RELEASED
+
+
+def _complete(client: Client, held: HeldJob, result: Any) -> str:
+    try:
+        client.complete(held.job, result)
+    except Conflict:
+        raise
+    except Refused as refused:
+        client.fail(held.job, f"the result was refused: {refused}", RESULT_REFUSED)
+        return FAILED
+    return COMPLETED
+
+
+def _tell(client: Client, held: HeldJob, raised: BaseException) -> str:
+    if isinstance(raised, Retry) and not raised.spend:
+        client.release(held.job, raised.after)
+        return RELEASED
+    if isinstance(raised, Retry):
+        client.fail(held.job, error_text(raised), raised.code, retry_in_seconds=raised.after)
+    elif isinstance(raised, Discard):
+        client.fail(held.job, error_text(raised), raised.code, retryable=False)
+    else:
+        client.fail(held.job, error_text(raised), error_code(raised))
+    return FAILED
+
+
+def _fields(held: HeldJob, **more: Any) -> dict[str, Any]:
+    return {"job_id": held.id, "attempt": held.attempt, **more}

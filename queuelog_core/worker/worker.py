@@ -1,0 +1,220 @@
+"""The worker: claims jobs of the types it has handlers for, runs them in threads, reports."""
+
+import logging
+import math
+import random
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from queuelog_core.client import Claimed, Client, Refused, Unreachable
+from queuelog_core.clock import monotonic_seconds
+from queuelog_core.worker.beats import Beats
+from queuelog_core.worker.held import HeldJob
+from queuelog_core.worker.reporting import Handler, release, run_and_report
+from queuelog_core.worker.signals import Bell, on_signals
+from queuelog_core.worker.slots import Slots
+
+TIMEOUT_SECONDS = 60.0
+CLAIM_JOBS_MAX = 25
+PAUSE_SECONDS_MIN = 0.1
+PAUSE_SECONDS_MAX = 8.0
+TICK_SECONDS = 0.25
+LAMBDA_MARGIN_SECONDS = 5.0
+_F = TypeVar("_F", bound=Handler)
+_log = logging.getLogger(__name__)
+
+
+class Drained(NamedTuple):
+    """What a drain did, by how its jobs ended in its hands."""
+
+    completed: int = 0
+    failed: int = 0
+    released: int = 0
+    lost: int = 0
+
+
+class _Ask(NamedTuple):
+    """A claim that may still be on its way: sent again it must be the very same."""
+
+    types: Sequence[str]
+    limit: int
+    key: str
+
+
+class Worker:
+    """Runs jobs until it is told to stop.
+
+        worker = Worker()
+
+        @worker.handler("email", timeout=60)
+        def send(job): ...
+
+        worker.run()
+
+    Handlers run in `concurrency` threads. Seconds everywhere.
+    """
+
+    def __init__(
+        self,
+        client: Client | None = None,
+        *,
+        concurrency: int = 1,
+        grace_seconds: float = 25.0,
+        poll_seconds_max: float = 5.0,
+        monotonic: Callable[[], float] = monotonic_seconds,
+    ) -> None:
+        self.client = client or Client()
+        self._handlers: dict[str, tuple[Handler, float]] = {}
+        self._concurrency = concurrency
+        self._grace_seconds = grace_seconds
+        self._poll_seconds_max = poll_seconds_max
+        self._monotonic = monotonic
+        self._hasty = self.client.with_budget(0.0)
+        self._beats = Beats(self._hasty, monotonic)
+        self._stop = Bell()
+        self._hurry = Bell()
+        self._ask: _Ask | None = None
+        self._failures = 0
+
+    def handler(self, job_type: str, *, timeout: float = TIMEOUT_SECONDS) -> Callable[[_F], _F]:
+        """Register a function for a type. After `timeout` seconds the job counts as failed."""
+
+        def register(function: _F) -> _F:
+            self._handlers[job_type] = (function, timeout)
+            return function
+
+        return register
+
+    def run(self) -> None:
+        """Work until SIGTERM, SIGINT or `stop`: then claim nothing more, give running jobs
+        `grace_seconds` to end, and hand back the rest. A second signal hands it back at once."""
+        with on_signals(self.stop, self._hurry.ring):
+            self._work(None)
+
+    def drain(self, budget_seconds: float) -> Drained:
+        """Work until nothing is due within the budget; claim only what can finish in it."""
+        with on_signals(self.stop, self._hurry.ring):
+            return self._work(self._monotonic() + budget_seconds)
+
+    def lambda_handler(self, _event: Any, context: Any) -> dict[str, int]:
+        """The entry of a scheduled function: drain until its time is nearly up."""
+        left = context.get_remaining_time_in_millis() / 1000
+        return self.drain(max(0.0, left - LAMBDA_MARGIN_SECONDS))._asdict()
+
+    @property
+    def types(self) -> list[str]:
+        """The types that it has handlers for."""
+        return list(self._handlers)
+
+    def stop(self) -> None:
+        """Claim nothing more. Safe from any thread and from a signal handler."""
+        self._stop.ring()
+
+    def _work(self, ends_at: float | None) -> Drained:
+        if not self._handlers:
+            raise ValueError('the worker has no handlers: @worker.handler("email")')
+        outcomes: Counter[str] = Counter()
+        counting = threading.Lock()
+
+        def run(held: HeldJob) -> None:
+            outcome = self._run_one(held)
+            with counting:
+                outcomes[outcome] += 1
+
+        slots = Slots(self._concurrency, run)
+        try:
+            while not self._stop.has_rung():
+                types = self._types(ends_at)
+                if not types:
+                    break
+                free = slots.free(TICK_SECONDS)
+                if not free or self._stop.has_rung():
+                    continue
+                claimed = self._claim(types, free)
+                if claimed is None:
+                    continue
+                for job in claimed.jobs:
+                    self._take(slots, HeldJob(job), outcomes)
+                if not claimed.jobs and not self._wait(claimed, slots, ends_at):
+                    break
+        finally:
+            self._hand_back_unanswered(outcomes)
+            self._finish(slots, ends_at)
+            for held in slots.held():
+                self._beats.end(held)
+                outcomes.update([release(self.client, held)])
+            slots.close()
+        return Drained(**outcomes)
+
+    def _types(self, ends_at: float | None) -> list[str]:
+        """The types whose handlers can finish in time."""
+        left = math.inf if ends_at is None else ends_at - self._monotonic()
+        return [name for name, (_, timeout) in self._handlers.items() if timeout <= left]
+
+    def _claim(self, types: Sequence[str], free: int) -> Claimed | None:
+        """What a claim got; None, after a pause, when there was no answer or a refusal.
+
+        A claim without an answer is sent again just as it was: it may have got jobs.
+        """
+        ask = self._ask or _Ask(types, min(free, CLAIM_JOBS_MAX), uuid.uuid4().hex)
+        self._ask = ask
+        try:
+            claimed = self._hasty.claim(ask.types, limit=ask.limit, idempotency_key=ask.key)
+        except Unreachable as error:
+            self._failures += 1
+            pause = min(0.25 * 2**self._failures, PAUSE_SECONDS_MAX) * random.uniform(0.5, 1.0)
+            self._stop.wait(max(error.retry_after_seconds, pause))
+            return None
+        except Refused as error:
+            _log.error("claim-refused", extra={"fields": {"code": error.code, "why": str(error)}})
+            self._ask = None
+            self._pause(self._poll_seconds_max)
+            return None
+        self._ask, self._failures = None, 0
+        return claimed
+
+    def _take(self, slots: Slots, held: HeldJob, outcomes: "Counter[str]") -> None:
+        if self._stop.has_rung():
+            # The answer came after the request to stop.
+            outcomes.update([release(self.client, held)])
+            return
+        self._beats.begin(held, self._handlers[held.type][1])
+        slots.start(held)
+
+    def _run_one(self, held: HeldJob) -> str:
+        handler, _ = self._handlers[held.type]
+        return run_and_report(self.client, handler, held, self._beats.end)
+
+    def _wait(self, claimed: Claimed, slots: Slots, ends_at: float | None) -> bool:
+        """Pause until something may be due; False when a drain has nothing more to wait for."""
+        due_in = claimed.next_due_in_seconds
+        if ends_at is None:
+            self._pause(self._poll_seconds_max if due_in is None else due_in)
+            return True
+        if slots.held():
+            slots.wait_for_one(TICK_SECONDS)
+            return True
+        if due_in is None or self._monotonic() + due_in >= ends_at:
+            return False
+        self._pause(due_in)
+        return True
+
+    def _pause(self, seconds: float) -> None:
+        # Jitter keeps workers that were started together from asking together.
+        bounded = min(max(seconds, PAUSE_SECONDS_MIN), self._poll_seconds_max)
+        self._stop.wait(bounded * random.uniform(0.8, 1.2))
+
+    def _hand_back_unanswered(self, outcomes: "Counter[str]") -> None:
+        """A claim whose answer was lost may have got jobs, which would wait for their leases."""
+        if self._ask is not None and (claimed := self._claim(self._ask.types, self._ask.limit)):
+            outcomes.update([release(self.client, HeldJob(job)) for job in claimed.jobs])
+
+    def _finish(self, slots: Slots, ends_at: float | None) -> None:
+        now = self._monotonic()
+        until = now + self._grace_seconds if ends_at is None or self._stop.has_rung() else ends_at
+        while not self._hurry.has_rung() and self._monotonic() < until:
+            if slots.wait_for_all(TICK_SECONDS):
+                return

@@ -1,0 +1,137 @@
+"""Heartbeats: when they are sent, what their answers do, and how a handler is told.
+
+One beat at a time is looked after here; the thread that does so is in test_beats_thread.py.
+"""
+
+import pytest
+
+from queuelog_core.job_types import JobTypes, Policy
+from queuelog_core.stores import Store
+from queuelog_core.worker import HeldJob
+from queuelog_core.worker.beats import Beat, Beats
+from tests.support.factories import FakeClock
+from tests.support.http import Api
+from tests.worker.scene import Scene, answer, unheard
+
+
+class ByHand(Beats):
+    """Beats whose thread does nothing."""
+
+    def _run(self) -> None:
+        pass
+
+
+class Hand:
+    """A claimed job and the beat that keeps it."""
+
+    def __init__(self, scene: Scene, timeout_seconds: float = 1_000) -> None:
+        scene.api.enqueue()
+        hasty = scene.client.with_budget(0)
+        self.held = HeldJob(hasty.claim(["email"]).jobs[0])
+        self.beats = ByHand(hasty, scene.seconds)
+        self.beats.begin(self.held, timeout_seconds)
+        self.beat = Beat(self.held, scene.seconds(), timeout_seconds)
+        self.scene = scene
+
+    def beat_in_time(self) -> None:
+        self.scene.advance(self.beat.at - self.scene.seconds())
+        self.beats.look_after(self.beat)
+
+
+def test_a_lease_is_extended_by_its_length_whenever_a_third_of_it_is_over(scene: Scene) -> None:
+    hand = Hand(scene)
+    began = scene.seconds()
+
+    for number in (1, 2, 3):
+        hand.beat_in_time()
+        assert scene.seconds() == began + number * 100
+
+    assert scene.wire.bodies("heartbeat") == [{"attempt": 1, "extend_seconds": 300}] * 3
+    assert scene.api.get({"id": 1})["lease_expires_at"] == "2026-11-29T12:10:00.000Z"
+    assert not hand.held.lost and not hand.held.cancel_requested
+
+
+def test_a_beat_without_an_answer_is_tried_again_soon(scene: Scene) -> None:
+    hand = Hand(scene)
+    scene.wire.plan("heartbeat", unheard, answer(503, "store-busy"))
+    began = scene.seconds()
+
+    for _ in range(2):
+        with pytest.raises(Exception, match=r"timeout|store-busy"):
+            hand.beat_in_time()
+    hand.beat_in_time()
+
+    assert scene.seconds() == began + 100 + 2 + 2
+    assert hand.beat.at == scene.seconds() + 100
+    assert not hand.held.lost
+
+
+def test_a_lost_lease_is_told_to_the_handler_and_logged_once(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = Hand(scene)
+    scene.wire.plan("heartbeat", *[answer(409, "lease-lost")] * 2)
+
+    hand.beat_in_time()
+    hand.beats.look_after(hand.beat)
+
+    assert hand.held.lost and not hand.held.may_report()
+    (record,) = caplog.records
+    assert record.getMessage() == "lease-lost"
+    assert record.__dict__["fields"] == {"job_id": 1, "attempt": 1, "code": "lease-lost"}
+
+
+def test_what_a_beat_hears_after_the_end_of_the_job_does_not_matter(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = Hand(scene)
+    scene.wire.plan("heartbeat", answer(409, "conflict"))
+    hand.beats.end(hand.held)
+
+    hand.beat_in_time()
+
+    assert not hand.held.lost and hand.held.may_report()
+    assert caplog.records == []
+
+
+def test_a_request_to_cancel_reaches_the_handler(scene: Scene) -> None:
+    hand = Hand(scene)
+    assert scene.api.call("POST", "/jobs/1/cancel").status_code == 202
+
+    hand.beat_in_time()
+
+    assert hand.held.cancel_requested and not hand.held.lost
+
+
+def test_a_handler_that_overstays_has_failed_and_its_return_is_ignored(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = Hand(scene, timeout_seconds=30)
+
+    hand.beat_in_time()
+
+    assert scene.wire.sent("heartbeat") == []
+    failed = scene.api.get({"id": 1})
+    assert (failed["status"], failed["error_code"]) == ("pending", "timeout")
+    assert failed["error"] == "the handler took longer than 30 s"
+    assert hand.held.lost and not hand.held.may_report()
+    assert [record.getMessage() for record in caplog.records] == ["handler-overstayed"]
+
+
+def test_a_handler_that_has_just_ended_has_not_overstayed(scene: Scene) -> None:
+    hand = Hand(scene, timeout_seconds=30)
+    assert hand.held.may_report()
+
+    hand.beat_in_time()
+
+    assert scene.wire.sent("fail") == []
+
+
+def test_beats_at_the_longest_run_time_keep_a_distance(store: Store, clock: FakeClock) -> None:
+    policy = Policy(lease_seconds=300, max_runtime_seconds=300)
+    hand = Hand(Scene(Api(store, clock, JobTypes({"email": policy}))))
+    hand.scene.advance(299.5)
+
+    hand.beats.look_after(hand.beat)
+
+    assert hand.beat.at >= hand.scene.seconds() + 0.25

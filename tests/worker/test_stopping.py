@@ -1,0 +1,147 @@
+"""How a worker ends: stop, signals, the grace period, and what is handed back."""
+
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from queuelog_core.client import Request, Response, Transport
+from queuelog_core.worker import HeldJob
+from queuelog_core.worker.signals import Bell, on_signals
+from tests.worker.scene import SOON, Scene
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_running_job_end_and_claims_nothing_more(
+    scene: Scene, number: signal.Signals
+) -> None:
+    jobs = [scene.api.enqueue() for _ in range(2)]
+    before = signal.getsignal(number)
+
+    def handle(_: HeldJob) -> str:
+        # Raised in this thread, it is heard in the main one.
+        signal.raise_signal(number)
+        return "done"
+
+    scene.pauses_max = 100
+    scene.work(handle)
+
+    assert [scene.api.get(job)["status"] for job in jobs] == ["completed", "pending"]
+    assert len(scene.wire.sent("claim")) == 1
+    assert signal.getsignal(number) is before
+
+
+def test_a_worker_that_was_stopped_before_claims_nothing(scene: Scene) -> None:
+    scene.api.enqueue()
+    worker = scene.worker(lambda _: None)
+    worker.stop()
+
+    worker.run()
+
+    assert scene.wire.requests == []
+
+
+def overstaying(on_start: Any) -> tuple[Any, threading.Event]:
+    """A handler that is there until its event is set."""
+    leave = threading.Event()
+
+    def handle(_: HeldJob) -> None:
+        on_start()
+        leave.wait(SOON)
+
+    return handle, leave
+
+
+def test_a_job_beyond_the_grace_period_is_released_without_a_retry_spent(scene: Scene) -> None:
+    job = scene.api.enqueue()
+
+    def stop() -> None:
+        scene.seconds.step = 1.0
+        worker.stop()
+
+    handle, leave = overstaying(stop)
+    worker = scene.worker(handle, grace_seconds=25)
+    worker.handler("email", timeout=10_000)(handle)
+    worker.run()
+
+    back = scene.api.get(job)
+    leave.set()
+    assert (back["status"], back["retry_count"], back["release_count"]) == ("pending", 0, 1)
+
+
+def test_a_second_signal_hands_the_jobs_back_at_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = scene.api.enqueue()
+
+    def twice() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        threading.Thread(target=again, daemon=True).start()
+
+    def again() -> None:
+        assert stopped.wait(SOON)
+        signal.raise_signal(signal.SIGINT)
+
+    stopped = threading.Event()
+    handle, leave = overstaying(twice)
+    worker = scene.worker(handle, grace_seconds=10_000)
+    stop = worker.stop
+
+    def stop_and_tell() -> None:
+        stop()
+        stopped.set()
+
+    monkeypatch.setattr(worker, "stop", stop_and_tell)
+    worker.run()
+
+    back = scene.api.get(job)
+    leave.set()
+    assert (back["status"], back["release_count"]) == ("pending", 1)
+
+
+def test_jobs_that_a_claim_brings_after_the_stop_are_released(scene: Scene) -> None:
+    jobs = [scene.api.enqueue() for _ in range(2)]
+    worker = scene.worker(lambda _: "run", concurrency=2)
+
+    def stop_meanwhile(request: Request, send: Transport) -> Response:
+        worker.stop()
+        return send(request)
+
+    scene.wire.plan("claim", stop_meanwhile)
+    worker.run()
+
+    found = [scene.api.get(job) for job in jobs]
+    assert [(job["status"], job["release_count"]) for job in found] == [("pending", 1)] * 2
+    assert scene.wire.sent("complete") == []
+
+
+def test_a_worker_outside_of_the_main_thread_leaves_signals_alone(scene: Scene) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    seen: list[Any] = []
+
+    def handle(_: HeldJob) -> None:
+        seen.extend(signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM))
+
+    scene.api.enqueue()
+    thread = threading.Thread(target=scene.work, args=(handle,))
+    thread.start()
+    thread.join(SOON)
+
+    assert seen == before
+
+
+def test_a_signal_may_interrupt_the_answer_to_a_signal() -> None:
+    bell, calls = Bell(), []
+
+    def stop() -> None:
+        calls.append("stop")
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGTERM)
+        bell.ring()
+
+    with on_signals(stop, lambda: calls.append("hurry")):
+        signal.raise_signal(signal.SIGTERM)
+
+    bell.wait(SOON)
+    assert bell.has_rung() and calls == ["stop", "hurry"]
