@@ -6,14 +6,18 @@ from pathlib import Path
 
 import click
 
-from queuelog_core.cli.shared import one_line_errors
+from queuelog_core.bootstrap import open_queue
+from queuelog_core.cli.shared import Duration, fail, one_line_errors
 from queuelog_core.config import load_config
+from queuelog_core.job import TERMINAL, Status
 from queuelog_core.stores import open_file
+
+PURGED_PER_STEP = 10_000
 
 
 @click.group()
 def db() -> None:
-    """Back up and check the SQLite file that QUEUELOG_STORE names."""
+    """Back up, check and purge the SQLite file that QUEUELOG_STORE names."""
 
 
 @db.command()
@@ -62,3 +66,31 @@ def check(as_json: bool) -> None:
             click.echo(line)
     if faults:
         sys.exit(1)
+
+
+@db.command()
+@click.option("--older-than", type=Duration(), required=True, help="By the time they finished.")
+@click.option(
+    "--status", "statuses", multiple=True, type=click.Choice([status.value for status in TERMINAL])
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge(older_than: int, statuses: tuple[str, ...], yes: bool) -> None:
+    """Delete finished jobs for good, with their results and keys; print how many.
+
+    \b
+    Example:
+      queuelog db purge --older-than 7d --status completed --yes
+    """
+    chosen = tuple(map(Status, statuses)) or TERMINAL
+    names = ", ".join(status.value for status in chosen)
+    with one_line_errors():
+        config = load_config()
+        open_file(config.store).close()
+        if not yes and not click.confirm(f"Delete {names} jobs for good?", err=True):
+            fail("nothing was deleted")
+        queue = open_queue(config)
+        total = 0
+        while step := queue.purge(older_than, PURGED_PER_STEP, chosen):
+            total += step
+        queue.store.close()
+        click.echo(total)

@@ -1,22 +1,18 @@
 """`queuelog keys`: make, list, revoke and rotate API keys."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from queuelog_core.cli.shared import home_of, one_line_errors
+from queuelog_core.cli.shared import home_of, one_line_errors, seconds_in, table
 from queuelog_core.clock import SystemClock, format_instant
 from queuelog_core.config import load_config
 from queuelog_core.identity import NAME, KeyRecord, Role
 from queuelog_core.job import PRIORITIES
 from queuelog_core.key_registry import FileRegistry, open_registry
 
-_DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])", re.ASCII)
 _LIFETIME_SECONDS_MAX = 36_500 * 86_400
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 @click.group()
@@ -71,7 +67,7 @@ def list_keys(as_json: bool) -> None:
     """List keys, without their secrets."""
     with one_line_errors():
         shown = [_shown(record) for record in _registry().records()]
-        lines = map(json.dumps, shown) if as_json else _table(shown)
+        lines = map(json.dumps, shown) if as_json else table(shown)
         for line in lines:
             click.echo(line)
 
@@ -110,20 +106,6 @@ def _shown(record: KeyRecord) -> dict[str, Any]:
     return document
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Rows in columns under their names."""
-    cells = (
-        [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)] if rows else []
-    )
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
-
-
-def _cell(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value or "-")
-
-
 def _names(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(","))
     if not all(NAME.fullmatch(name) for name in names):
@@ -132,10 +114,9 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _seconds(text: str) -> int:
-    match = _DURATION.fullmatch(text)
-    if match is None:
+    seconds = seconds_in(text)
+    if seconds is None:
         raise click.BadParameter("looks like 90d, 12h or 30m", param_hint="--expires")
-    seconds = int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
     if seconds > _LIFETIME_SECONDS_MAX:
         raise click.BadParameter("is at most 36500d", param_hint="--expires")
     return seconds
