@@ -145,6 +145,7 @@ def test_discard_fails_for_good(scene: Scene) -> None:
 
     failed = scene.api.get(job)
     assert (failed["status"], failed["error_code"]) == ("failed", "no_address")
+    assert failed["attempt"] == 1
     assert failed["error"] == "Discard: nobody to send to"
 
 

@@ -2,6 +2,9 @@
 
 import pytest
 
+from queuelog_core.client import Request, Response, Transport
+from queuelog_core.worker import HeldJob
+from queuelog_core.worker.reporting import run_and_report
 from tests.worker.scene import Answer, Scene, answer, answer_lost, raising, unheard
 
 
@@ -96,3 +99,18 @@ def test_a_claim_whose_answer_was_lost_before_the_end_leaves_no_lease(scene: Sce
     assert (back["status"], back["release_count"], back["retry_count"]) == ("pending", 1, 0)
     first, repeat = scene.wire.sent("claim")
     assert (first.body, first.headers) == (repeat.body, repeat.headers)
+
+
+def test_a_jobs_beats_end_before_its_report_is_sent(scene: Scene) -> None:
+    scene.api.enqueue()
+    held = HeldJob(scene.client.claim(["email"]).jobs[0])
+    order: list[str] = []
+
+    def note(request: Request, send: Transport) -> Response:
+        order.append("report")
+        return send(request)
+
+    scene.wire.plan("complete", note)
+    run_and_report(scene.client, lambda _: None, held, lambda _: order.append("end"))
+
+    assert order == ["end", "report"]
