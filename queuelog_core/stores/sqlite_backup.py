@@ -1,6 +1,6 @@
 """A copy of the file as it is at one instant, made while others go on writing.
 
-In WAL mode nobody waits for it. In the mode for network volumes writers wait until it is done.
+In WAL mode nobody waits for it. In the mode for network volumes nobody can write meanwhile.
 """
 
 import contextlib
@@ -30,13 +30,10 @@ def back_up(file: SqliteFile, target: Path) -> None:
         _sync(draft)
         # A link, because a rename would replace a file that has come meanwhile.
         target.hardlink_to(draft)
-        draft.unlink()
     except FileExistsError:
-        draft.unlink()
         raise ConfigError(f"{target} exists: name a new file") from None
-    except BaseException:
+    finally:
         draft.unlink()
-        raise
     _sync(target.parent)
 
 

@@ -88,3 +88,25 @@ def test_a_check_tells_each_fault_and_ends_with_one(tmp_path: Path) -> None:
     assert (told.returncode, told.stdout) == (1, "1 jobs without a payload: 1\n")
     assert as_json.returncode == 1
     assert json.loads(as_json.stdout) == {"ok": False, "faults": ["1 jobs without a payload: 1"]}
+
+
+def test_a_purge_deletes_what_finished_long_ago_in_the_statuses_named(tmp_path: Path) -> None:
+    key = make_key(tmp_path, "shop", Role.ADMIN)
+    with serving(tmp_path, "--no-upkeep") as server:
+        old, new, waiting = (server.enqueue(key, type="email")["id"] for _ in range(3))
+        for job_id in (old, new):
+            assert server.call("POST", f"/jobs/{job_id}/cancel", key).status == 200
+        with closing(sqlite3.connect(tmp_path / ".queuelog" / "queuelog.db")) as connection:
+            connection.execute("UPDATE jobs SET finished_at = 1 WHERE id = ?", (old,))
+            connection.commit()
+
+        other = db(tmp_path, "purge", "--older-than", "1d", "--status", "failed", "--yes")
+        asked = db(tmp_path, "purge", "--older-than", "1d", "--status", "cancelled")
+        kept = server.call("GET", f"/jobs/{old}", key).status
+        purged = db(tmp_path, "purge", "--older-than", "1d", "--status", "cancelled", "--yes")
+
+        left = [server.call("GET", f"/jobs/{n}", key).status for n in (old, new, waiting)]
+    assert (other.returncode, other.stdout) == (0, "0\n")
+    assert (asked.returncode, asked.stdout, kept) == (1, "", 200)
+    assert (purged.returncode, purged.stdout) == (0, "1\n")
+    assert left == [404, 200, 200]
