@@ -1,6 +1,7 @@
 #!/bin/sh
 # Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well, `setup.sh soak`
 # for the long ones; `setup.sh peers` prepares .venv-peers, the other queues that are measured.
+# `test` prepares node_modules too, what checks the contract from TypeScript.
 # What the machine lacks is named at once, with the command that brings it.
 set -eu
 
@@ -28,6 +29,7 @@ if [ "$purpose" = test ]; then
     command -v faketime >/dev/null || lacks "faketime" "apt-get install faketime"
     node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null ||
         lacks "node 20 or newer" "apt-get install nodejs"
+    command -v npm >/dev/null || lacks "npm" "apt-get install npm"
 fi
 
 environment=.venv
@@ -40,16 +42,31 @@ peers) set -- -r requirements-peers.txt && environment=.venv-peers ;;
 *) lacks "a purpose called $purpose" "sh scripts/setup.sh run" ;;
 esac
 
-# The place counts too: an environment that was moved points to where it came from.
-wanted=$({ pwd; cat requirements*.txt constraints.txt pyproject.toml; } | cksum | tr ' ' -)
-for done in $serves; do
-    [ "$(cat "$environment/installed-$done" 2>/dev/null)" != "$wanted" ] || exit 0
-done
+python_packages() {
+    # The place counts too: an environment that was moved points to where it came from.
+    wanted=$({ pwd; cat requirements*.txt constraints.txt pyproject.toml; } | cksum | tr ' ' -)
+    for done in $serves; do
+        [ "$(cat "$environment/installed-$done" 2>/dev/null)" != "$wanted" ] || return 0
+    done
 
-echo "queuelog: installing into $environment" >&2
-# One that was interrupted while it was made has no pip.
-"$environment/bin/python" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$environment"
-"$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
-[ "$purpose" = peers ] ||
-    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
-echo "$wanted" >"$environment/installed-$purpose"
+    echo "queuelog: installing into $environment" >&2
+    # One that was interrupted while it was made has no pip.
+    "$environment/bin/python" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$environment"
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
+    [ "$purpose" = peers ] ||
+        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
+    echo "$wanted" >"$environment/installed-$purpose"
+}
+
+node_packages() {
+    wanted=$(cat package.json package-lock.json | cksum | tr ' ' -)
+    [ "$(cat node_modules/installed 2>/dev/null)" != "$wanted" ] || return 0
+
+    echo "queuelog: installing into node_modules" >&2
+    # It begins by deleting node_modules, so one that was interrupted is not taken for a whole one.
+    npm ci --loglevel=error >/dev/null
+    echo "$wanted" >node_modules/installed
+}
+
+python_packages "$@"
+[ "$purpose" != test ] || node_packages
