@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from queuelog_core.errors import ConfigError
 
@@ -61,13 +62,20 @@ def load_client_config(
     values = os.environ if environ is None else environ
     url = url or values.get("QUEUELOG_URL") or DEFAULT_URL
     key = key or values.get("QUEUELOG_API_KEY") or ""
-    if not _URL.fullmatch(url):
+    if not _URL.fullmatch(url) or not _has_a_port_that_may_be(url):
         raise ConfigError("QUEUELOG_URL looks like https://queue.example.com")
     if not key:
         raise ConfigError("set QUEUELOG_API_KEY, or hand a key to the client")
     if not _KEY.fullmatch(key):
         raise ConfigError("QUEUELOG_API_KEY holds a space, a line break or another odd character")
     return ClientConfig(url.rstrip("/"), key)
+
+
+def _has_a_port_that_may_be(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def _days(text: str) -> int:

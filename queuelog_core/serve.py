@@ -52,13 +52,15 @@ LoadHandlers = Callable[[Path], Mapping[str, Handler]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to serve. With `load_handlers` the demo: a worker that keeps its files in `folder`."""
+    """How to serve. With `load_handlers` the demo: a worker that keeps its files in `folder`.
+    `ready` is told the address once it serves."""
 
     host: str
     port: int
     upkeep: bool
     folder: Path
     load_handlers: LoadHandlers | None = None
+    ready: Callable[[str], None] = lambda _url: None
 
 
 def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
@@ -90,6 +92,7 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
         say(banner(url, keys, options.folder))
     for thread in (_thread("http", server.run), *background):
         thread.start()
+    options.ready(url)
     stop.wait()
     say(f"Stopping: what runs has {GRACE_SECONDS:.0f} s to end. Press Ctrl-C again to end at once.")
     if worker is not None:
@@ -174,7 +177,7 @@ def _stop_on_signals() -> threading.Event:
     return stop
 
 
-def _thread(name: str, target: Callable[..., None], *arguments: object) -> threading.Thread:
+def _thread(name: str, target: Callable[..., object], *arguments: object) -> threading.Thread:
     return threading.Thread(target=target, args=arguments, name=name, daemon=True)
 
 

@@ -1,6 +1,7 @@
 """What is sent and what comes back, as JSON."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -11,6 +12,7 @@ from queuelog_core.client.transport import Response
 
 BATCH_JOBS_MAX = 100
 BATCH_BYTES_MAX = 1_000_000
+_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
 def new_job(
@@ -52,6 +54,15 @@ def chunks(jobs: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
         yield chunk
 
 
+def key_header(key: str | None) -> dict[str, str]:
+    """A key as a header, a new one if there is none. Raises ValueError for what none can hold."""
+    key = key or uuid.uuid4().hex
+    if not _KEY.fullmatch(key):
+        raise ValueError("an idempotency key is of printable characters")
+    # Headers are sent as Latin-1 and read as UTF-8.
+    return {"Idempotency-Key": key.encode().decode("latin-1")}
+
+
 def encode(body: Mapping[str, Any]) -> bytes:
     """Compact JSON in UTF-8. Raises ValueError or TypeError for what JSON cannot hold."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
@@ -61,8 +72,14 @@ def document(response: Response) -> dict[str, Any]:
     """What an answer says. Raises ServerError when that is no JSON object."""
     found = parsed(response)
     if found is None:
-        raise ServerError(response.status, {"detail": "The answer is not a JSON object."})
+        told = {"detail": "The answer is not a JSON object.", "request_id": request_id(response)}
+        raise ServerError(response.status, told)
     return found
+
+
+def request_id(response: Response) -> str | None:
+    """What leads to the log of whoever answered."""
+    return response.headers.get("x-request-id")
 
 
 def parsed(response: Response) -> dict[str, Any] | None:

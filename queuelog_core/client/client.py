@@ -1,13 +1,21 @@
 """The client for producers, operators and workers. Thread-safe; every call is safe to repeat."""
 
 import copy
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from queuelog_core.client.bodies import chunks, document, encode, new_job, parsed, shown
+from queuelog_core.client.bodies import (
+    chunks,
+    document,
+    encode,
+    key_header,
+    new_job,
+    parsed,
+    request_id,
+    shown,
+)
 from queuelog_core.client.errors import IdempotencyKeyReused, PayloadTooLarge, error_for
 from queuelog_core.client.results import (
     Attempt,
@@ -20,9 +28,9 @@ from queuelog_core.client.results import (
 )
 from queuelog_core.client.retries import Patience, retry_after_seconds, send
 from queuelog_core.client.transport import HttpTransport, Request, Response, Transport
+from queuelog_core.client.waiting import wait_until_finished
 from queuelog_core.config import load_client_config
 
-WAIT_PAUSE_SECONDS_MAX = 5.0
 _MISMATCH = "idempotency-payload-mismatch"
 
 
@@ -136,17 +144,11 @@ class Client:
 
     def wait(self, job_id: int, *, timeout_seconds: float = 300.0) -> Job:
         """The job once it is completed, failed or cancelled. Raises TimeoutError."""
-        give_up_at = self._patience.monotonic() + timeout_seconds
-        pause = 0.1
-        while True:
-            job = self.get(job_id)
-            if job.is_finished:
-                return job
-            left = give_up_at - self._patience.monotonic()
-            if left <= 0:
-                raise TimeoutError(f"job {job_id} is still {job.status}")
-            self._patience.sleep(min(pause, left))
-            pause = min(pause * 1.5, WAIT_PAUSE_SECONDS_MAX)
+
+        def look(budget_seconds: float) -> Job:
+            return self.with_budget(budget_seconds).get(job_id)
+
+        return wait_until_finished(look, timeout_seconds, self._patience)
 
     def cancel(self, job_id: int) -> Job:
         """End a pending job; ask a running one to stop (then `cancel_requested_at` is set)."""
@@ -193,8 +195,7 @@ class Client:
     ) -> Claimed:
         """Up to `limit` due jobs. A repeat after a lost answer gets the same jobs."""
         body = {"types": types, "limit": limit, "lease_seconds": lease_seconds}
-        key = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        answer = document(self._send("POST", "/jobs/claim", body, key))
+        answer = document(self._send("POST", "/jobs/claim", body, key_header(idempotency_key)))
         return Claimed(list(map(Job.from_json, answer["jobs"])), answer["next_due_in_seconds"])
 
     def complete(self, job: Job, result: Any = None) -> Job:
@@ -246,4 +247,4 @@ class Client:
         if 200 <= response.status < 300:
             return response
         wait = retry_after_seconds(response.headers)
-        raise error_for(response.status, parsed(response), wait)
+        raise error_for(response.status, parsed(response), wait, request_id(response))

@@ -154,13 +154,17 @@ _BY_CODE = {found.code: found for found in _below(_Answered) if found.code}
 
 
 def error_for(
-    status: int, problem: Mapping[str, Any] | None, retry_after_seconds: float = 0.0
+    status: int,
+    problem: Mapping[str, Any] | None,
+    retry_after_seconds: float = 0.0,
+    request_id: str | None = None,
 ) -> ClientError:
-    """The exception for an answer that is no success."""
+    """The exception for an answer that is no success; `request_id` is that of its header."""
     code = (problem or {}).get("code")
     fallback = ServerError if status >= 500 or status == 429 else Refused
     found = _BY_CODE.get(code) if isinstance(code, str) else None
     error = (found or _BY_STATUS.get(status, fallback))(status, problem)
+    error.request_id = error.request_id or request_id
     if isinstance(error, Unreachable):
         error.retry_after_seconds = retry_after_seconds
     return error

@@ -1,6 +1,7 @@
 """How a request reaches a server. Anything that takes a Request and gives a Response will do: the
 network, an application in this process, or a function in a test."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -38,15 +39,23 @@ class HttpTransport:
     """Over the network, on kept connections. A redirect is an answer: the key goes to one place."""
 
     def __init__(self, url: str, timeout_seconds: float) -> None:
-        self._url = url.rstrip("/")
+        self._prefix = (urllib3.util.parse_url(url).path or "").rstrip("/")
         timeout = urllib3.Timeout(connect=min(timeout_seconds, 5.0), read=timeout_seconds)
-        self._pool = urllib3.PoolManager(timeout=timeout, retries=False, maxsize=CONNECTIONS_MAX)
+        # One pool: urllib3's manager of many works out which one at each request.
+        self._open = functools.partial(
+            urllib3.connection_from_url,
+            url,
+            timeout=timeout,
+            retries=False,
+            maxsize=CONNECTIONS_MAX,
+        )
+        self._pool = self._open()
 
     def __call__(self, request: Request) -> Response:
         try:
-            reply = self._pool.request(
+            reply = self._pool.urlopen(
                 request.method,
-                self._url + request.path,
+                self._prefix + request.path,
                 body=request.body or None,
                 headers=request.headers,
                 redirect=False,
@@ -57,5 +66,6 @@ class HttpTransport:
         return Response(reply.status, headers, reply.data)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._pool.clear()
+        """Close the connections; the next request opens new ones."""
+        closed, self._pool = self._pool, self._open()
+        closed.close()

@@ -1,7 +1,7 @@
 """Heartbeats: one thread that keeps the leases of all running jobs alive, until each one ends.
 
 A beat that finds no answer is tried again soon; a job is lost only when the server says so, or when
-its handler overstays: then the failure is reported and the handler told.
+its handler overstays: then the handler is told, and the failure reported until somebody answers.
 """
 
 import contextlib
@@ -9,8 +9,9 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
-from queuelog_core.client import Client, ClientError, Conflict, Job
+from queuelog_core.client import Client, Conflict, Job, Refused
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.worker.held import HeldJob
 
@@ -21,11 +22,12 @@ _log = logging.getLogger(__name__)
 
 
 class Beat:
-    """When a job is looked at next, how long its lease is, and when its handler has overstayed."""
+    """When a job is looked at next, when its lease ends, and when its handler has overstayed."""
 
     def __init__(self, held: HeldJob, now: float, timeout_seconds: float) -> None:
         self.held = held
         self.lease_seconds = max(1, round(_lease_seconds(held.job)))
+        self.lease_ends_at = now + self.lease_seconds
         self.ends_at = now + timeout_seconds
         self.timeout_seconds = timeout_seconds
         self.at = min(now + self.lease_seconds / 3, self.ends_at)
@@ -51,9 +53,11 @@ class Beats:
             self._changed.notify()
 
     def end(self, held: HeldJob) -> None:
-        """Its handler is done; what a beat under way still hears does not matter."""
+        """Its handler is done; what a beat under way still hears does not matter. A failure that
+        nobody has answered yet is still reported."""
         with self._changed:
-            self._beats.pop(held, None)
+            if not held.lost:
+                self._beats.pop(held, None)
 
     def _run(self) -> None:
         while True:
@@ -63,37 +67,68 @@ class Beats:
                 if beat is None or pause is None or pause > 0:
                     self._changed.wait(pause)
                     continue
-            with contextlib.suppress(ClientError):
+            # No answer, however odd, may end the only thread that keeps leases.
+            with contextlib.suppress(Exception):
                 self.look_after(beat)
 
     def look_after(self, beat: Beat) -> None:
-        """One beat, or the end of a job whose handler has overstayed."""
+        """One beat, or one report that the handler has overstayed."""
         now = self._monotonic()
-        beat.at = min(now + min(AGAIN_SECONDS, beat.lease_seconds / 6), beat.ends_at)
+        again_at = now + min(AGAIN_SECONDS, beat.lease_seconds / 6)
+        if now < beat.ends_at:
+            beat.at = min(again_at, beat.ends_at)
+            self._extend(beat, now)
+        elif self._has_overstayed(beat):
+            beat.at = again_at
+            self._fail(beat)
+
+    def _extend(self, beat: Beat, now: float) -> None:
         held = beat.held
-        if now >= beat.ends_at:
-            self.end(held)
-            if held.may_report():
-                held.lose()
-                _log.warning("handler-overstayed", extra={"fields": _fields(held.job)})
-                said = f"the handler took longer than {beat.timeout_seconds:g} s"
-                self._client.fail(held.job, said, TIMEOUT_CODE)
-            return
         try:
             lease = self._client.heartbeat(held.job, beat.lease_seconds)
         except Conflict as lost:
-            with self._changed:
-                still = self._beats.pop(held, None) is not None
-            if still:
+            if self._forget(held):
                 held.lose()
-                fields = {**_fields(held.job), "code": lost.code}
-                _log.warning("lease-lost", extra={"fields": fields})
+                _log.warning("lease-lost", extra={"fields": _fields(held.job, code=lost.code)})
             return
         if lease.cancel_requested:
             held.ask_to_cancel()
+        beat.lease_ends_at = now + lease.lease_seconds_remaining
         # Of a lease that grows no longer less and less remains.
         pause = max(lease.lease_seconds_remaining / 3, BEATS_APART_SECONDS)
         beat.at = min(now + pause, beat.ends_at)
+
+    def _has_overstayed(self, beat: Beat) -> bool:
+        """Whether the failure is to be reported here; not when the handler has just ended."""
+        held = beat.held
+        with self._changed:
+            if held.lost or held not in self._beats:
+                return held in self._beats
+            if not held.may_report():
+                del self._beats[held]
+                return False
+            held.lose()
+        _log.warning("handler-overstayed", extra={"fields": _fields(held.job)})
+        return True
+
+    def _fail(self, beat: Beat) -> None:
+        job = beat.held.job
+        said = f"the handler took longer than {beat.timeout_seconds:g} s"
+        try:
+            self._client.fail(job, said, TIMEOUT_CODE)
+        except Refused as refused:
+            _log.warning("report-not-taken", extra={"fields": _fields(job, code=refused.code)})
+        except Exception as error:
+            if self._monotonic() < beat.lease_ends_at:
+                return
+            cause = type(error).__name__
+            _log.error("report-not-sent", extra={"fields": _fields(job, cause=cause)})
+        self._forget(beat.held)
+
+    def _forget(self, held: HeldJob) -> bool:
+        """Look after it no longer; whether it was looked after until now."""
+        with self._changed:
+            return self._beats.pop(held, None) is not None
 
 
 def _lease_seconds(job: Job) -> float:
@@ -102,5 +137,5 @@ def _lease_seconds(job: Job) -> float:
     return (ends - starts).total_seconds()
 
 
-def _fields(job: Job) -> dict[str, int]:
-    return {"job_id": job.id, "attempt": job.attempt}
+def _fields(job: Job, **more: Any) -> dict[str, Any]:
+    return {"job_id": job.id, "attempt": job.attempt, **more}

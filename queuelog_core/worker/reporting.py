@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from queuelog_core.client import Client, ClientError, Conflict, Refused
 from queuelog_core.worker.held import HeldJob
@@ -17,20 +17,38 @@ RESULT_REFUSED = "result_refused"
 _log = logging.getLogger(__name__)
 
 
+class Ended(NamedTuple):
+    """How a handler ended: with a result, or by raising."""
+
+    result: Any
+    raised: BaseException | None
+
+
 def run_and_report(
     client: Client, handler: Handler, held: HeldJob, done: Callable[[HeldJob], None]
 ) -> str:
     """Run the handler, tell `done` that it has ended, then report: how the job ended here."""
-    result, raised = None, None
+    ended = run(handler, held)
+    done(held)
+    return report(client, held, ended)
+
+
+def run(handler: Handler, held: HeldJob) -> Ended:
+    """Run the handler; a result that is not JSON counts as raised."""
     try:
         result = handler(held)
         json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
     except BaseException as error:
         # SystemExit and the cancellation of a loop would end the worker without a word.
-        raised = error
-    done(held)
+        return Ended(None, error)
+    return Ended(result, None)
+
+
+def report(client: Client, held: HeldJob, ended: Ended) -> str:
+    """Tell the server: how the job ended here."""
     if not held.may_report():
         return LOST
+    result, raised = ended
     try:
         return _complete(client, held, result) if raised is None else _tell(client, held, raised)
     except Conflict as lost:

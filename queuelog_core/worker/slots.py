@@ -1,6 +1,7 @@
 """The threads that handlers run in: daemons, so that a handler without end holds no exit up."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from queue import SimpleQueue
 
@@ -8,11 +9,19 @@ from queuelog_core.worker.held import HeldJob
 
 
 class Slots:
-    """A fixed number of threads, made as they are needed, each running one job at a time."""
+    """A fixed number of threads, made as they are needed, each running one job at a time.
 
-    def __init__(self, number: int, run: Callable[[HeldJob], None]) -> None:
+    `outcomes` counts each job once: by what its run came to, or by what became of it when it was
+    taken back before that.
+    """
+
+    def __init__(
+        self, number: int, run: Callable[[HeldJob], str], ended: Callable[[str], None]
+    ) -> None:
+        self.outcomes: Counter[str] = Counter()
         self._number = number
         self._run = run
+        self._ended = ended
         self._given: SimpleQueue[HeldJob | None] = SimpleQueue()
         self._changed = threading.Condition()
         self._held: set[HeldJob] = set()
@@ -34,10 +43,10 @@ class Slots:
             self._changed.wait_for(lambda: len(self._held) < self._number, wait_seconds)
             return self._number - len(self._held)
 
-    def held(self) -> list[HeldJob]:
-        """The jobs that run."""
+    def are_idle(self) -> bool:
+        """Whether no job runs."""
         with self._changed:
-            return list(self._held)
+            return not self._held
 
     def wait_for_one(self, wait_seconds: float) -> None:
         """Until a job has ended, or the time is over."""
@@ -50,6 +59,18 @@ class Slots:
         with self._changed:
             return self._changed.wait_for(lambda: not self._held, wait_seconds)
 
+    def take_back(self) -> list[HeldJob]:
+        """The jobs that still run; from now on the caller counts them, and their ends are not."""
+        with self._changed:
+            taken, self._held = list(self._held), set()
+            return taken
+
+    def count(self, outcome: str) -> None:
+        """One more job has ended so. `ended` hears of one at a time."""
+        with self._changed:
+            self.outcomes[outcome] += 1
+            self._ended(outcome)
+
     def close(self) -> None:
         """Let the threads end."""
         for _ in range(self._threads):
@@ -57,9 +78,9 @@ class Slots:
 
     def _serve(self) -> None:
         while (held := self._given.get()) is not None:
-            try:
-                self._run(held)
-            finally:
-                with self._changed:
-                    self._held.discard(held)
+            outcome = self._run(held)
+            with self._changed:
+                if held in self._held:
+                    self._held.remove(held)
                     self._changed.notify_all()
+                    self.count(outcome)

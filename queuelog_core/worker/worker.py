@@ -3,10 +3,9 @@
 import logging
 import math
 import random
-import threading
 import uuid
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from queuelog_core.client import Claimed, Client, Refused, Unreachable
@@ -28,7 +27,8 @@ _log = logging.getLogger(__name__)
 
 
 class Drained(NamedTuple):
-    """What a drain did, by how its jobs ended in its hands."""
+    """How many jobs ended how in a worker's hands. `lost` are those that were its own no longer, or
+    whose report nobody answered."""
 
     completed: int = 0
     failed: int = 0
@@ -54,7 +54,8 @@ class Worker:
 
         worker.run()
 
-    Handlers run in `concurrency` threads. Seconds everywhere.
+    Handlers run in `concurrency` threads. Without a client it makes one when it begins to work, so
+    that its module can be imported where no settings are. Seconds everywhere.
     """
 
     def __init__(
@@ -66,14 +67,12 @@ class Worker:
         poll_seconds_max: float = 5.0,
         monotonic: Callable[[], float] = monotonic_seconds,
     ) -> None:
-        self.client = client or Client()
+        self._given_client = client
         self._handlers: dict[str, tuple[Handler, float]] = {}
         self._concurrency = concurrency
         self._grace_seconds = grace_seconds
         self._poll_seconds_max = poll_seconds_max
         self._monotonic = monotonic
-        self._hasty = self.client.with_budget(0.0)
-        self._beats = Beats(self._hasty, monotonic)
         self._stop = Bell()
         self._hurry = Bell()
         self._ask: _Ask | None = None
@@ -88,16 +87,19 @@ class Worker:
 
         return register
 
-    def run(self) -> None:
+    def run(self) -> Drained:
         """Work until SIGTERM, SIGINT or `stop`: then claim nothing more, give running jobs
         `grace_seconds` to end, and hand back the rest. A second signal hands it back at once."""
         with on_signals(self.stop, self._hurry.ring):
-            self._work(None)
+            return self._work(None, lambda _: None)
 
-    def drain(self, budget_seconds: float) -> Drained:
-        """Work until nothing is due within the budget; claim only what can finish in it."""
+    def drain(
+        self, budget_seconds: float, *, ended: Callable[[str], None] = lambda _: None
+    ) -> Drained:
+        """Work until nothing is due within the budget; claim only what can finish in it. `ended`
+        is told each job's outcome, a field of Drained, from any thread but one at a time."""
         with on_signals(self.stop, self._hurry.ring):
-            return self._work(self._monotonic() + budget_seconds)
+            return self._work(self._monotonic() + budget_seconds, ended)
 
     def lambda_handler(self, _event: Any, context: Any) -> dict[str, int]:
         """The entry of a scheduled function: drain until its time is nearly up."""
@@ -109,22 +111,34 @@ class Worker:
         """The types that it has handlers for."""
         return list(self._handlers)
 
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """Its handlers by type."""
+        return {name: handler for name, (handler, _) in self._handlers.items()}
+
+    @cached_property
+    def client(self) -> Client:
+        """What it calls the server with. Raises ConfigError when it needs settings and has none."""
+        return self._given_client or Client()
+
+    @cached_property
+    def _hasty(self) -> Client:
+        return self.client.with_budget(0.0)
+
+    @cached_property
+    def _beats(self) -> Beats:
+        return Beats(self._hasty, self._monotonic)
+
     def stop(self) -> None:
         """Claim nothing more. Safe from any thread and from a signal handler."""
         self._stop.ring()
 
-    def _work(self, ends_at: float | None) -> Drained:
+    def _work(self, ends_at: float | None, ended: Callable[[str], None]) -> Drained:
         if not self._handlers:
             raise ValueError('the worker has no handlers: @worker.handler("email")')
-        outcomes: Counter[str] = Counter()
-        counting = threading.Lock()
-
-        def run(held: HeldJob) -> None:
-            outcome = self._run_one(held)
-            with counting:
-                outcomes[outcome] += 1
-
-        slots = Slots(self._concurrency, run)
+        # Made before anything is asked for: without settings it ends here.
+        beats = self._beats
+        slots = Slots(self._concurrency, self._run_one, ended)
         try:
             while not self._stop.has_rung():
                 types = self._types(ends_at)
@@ -137,17 +151,17 @@ class Worker:
                 if claimed is None:
                     continue
                 for job in claimed.jobs:
-                    self._take(slots, HeldJob(job), outcomes)
+                    self._take(slots, HeldJob(job))
                 if not claimed.jobs and not self._wait(claimed, slots, ends_at):
                     break
         finally:
-            self._hand_back_unanswered(outcomes)
+            self._hand_back_unanswered(slots)
             self._finish(slots, ends_at)
-            for held in slots.held():
-                self._beats.end(held)
-                outcomes.update([release(self.client, held)])
+            for held in slots.take_back():
+                beats.end(held)
+                slots.count(release(self.client, held))
             slots.close()
-        return Drained(**outcomes)
+        return Drained(**slots.outcomes)
 
     def _types(self, ends_at: float | None) -> list[str]:
         """The types whose handlers can finish in time."""
@@ -176,10 +190,10 @@ class Worker:
         self._ask, self._failures = None, 0
         return claimed
 
-    def _take(self, slots: Slots, held: HeldJob, outcomes: "Counter[str]") -> None:
+    def _take(self, slots: Slots, held: HeldJob) -> None:
         if self._stop.has_rung():
             # The answer came after the request to stop.
-            outcomes.update([release(self.client, held)])
+            slots.count(release(self.client, held))
             return
         self._beats.begin(held, self._handlers[held.type][1])
         slots.start(held)
@@ -194,7 +208,7 @@ class Worker:
         if ends_at is None:
             self._pause(self._poll_seconds_max if due_in is None else due_in)
             return True
-        if slots.held():
+        if not slots.are_idle():
             slots.wait_for_one(TICK_SECONDS)
             return True
         if due_in is None or self._monotonic() + due_in >= ends_at:
@@ -207,10 +221,11 @@ class Worker:
         bounded = min(max(seconds, PAUSE_SECONDS_MIN), self._poll_seconds_max)
         self._stop.wait(bounded * random.uniform(0.8, 1.2))
 
-    def _hand_back_unanswered(self, outcomes: "Counter[str]") -> None:
+    def _hand_back_unanswered(self, slots: Slots) -> None:
         """A claim whose answer was lost may have got jobs, which would wait for their leases."""
         if self._ask is not None and (claimed := self._claim(self._ask.types, self._ask.limit)):
-            outcomes.update([release(self.client, HeldJob(job)) for job in claimed.jobs])
+            for job in claimed.jobs:
+                slots.count(release(self.client, HeldJob(job)))
 
     def _finish(self, slots: Slots, ends_at: float | None) -> None:
         now = self._monotonic()

@@ -18,10 +18,11 @@ class Asked(NamedTuple):
 
 
 class Script:
-    """What the server answers next, and what it was asked. None: it hangs up."""
+    """What the server answers next, and what it was asked. None: it hangs up; bytes are all that
+    it says before it does."""
 
     def __init__(self) -> None:
-        self.answer: tuple[int, dict[str, str], bytes] | None = (200, {}, b"{}")
+        self.answer: tuple[int, dict[str, str], bytes] | bytes | None = (200, {}, b"{}")
         self.asked: list[Asked] = []
         self.url = ""
 
@@ -38,7 +39,8 @@ def scripted_server() -> Iterator[Script]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             port = self.client_address[1]
             script.asked.append(Asked(self.command, self.path, dict(self.headers), body, port))
-            if script.answer is None:
+            if script.answer is None or isinstance(script.answer, bytes):
+                self.wfile.write(script.answer or b"")
                 self.close_connection = True
                 return
             status, headers, text = script.answer

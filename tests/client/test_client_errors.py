@@ -6,8 +6,16 @@ from typing import Any
 import pytest
 
 from queuelog_core import client, errors
-from queuelog_core.client import ClientError, Conflict, Refused, ServerError, Unreachable
+from queuelog_core.client import (
+    ClientError,
+    Conflict,
+    Refused,
+    Response,
+    ServerError,
+    Unreachable,
+)
 from queuelog_core.client.errors import error_for
+from tests.client.scripted import Scripted, answer, scripted_client
 
 
 def below(base: type[Any]) -> Iterator[type[Any]]:
@@ -108,6 +116,21 @@ def test_an_error_without_a_problem_document_tells_nothing_but_its_status() -> N
     assert isinstance(error, Refused)
     assert (error.detail, error.request_id, error.errors, error.problem) == ("", None, [], {})
     assert str(error) == "418 without a problem document"
+
+
+def test_an_answer_of_somebody_elses_is_named_by_its_header() -> None:
+    assert error_named(answer(502, None, x_request_id="gateway-1")) == "gateway-1"
+    assert error_named(answer(200, [], x_request_id="gateway-2")) == "gateway-2"
+    assert error_named(answer(404, {"request_id": "r-1"}, x_request_id="gateway-3")) == "r-1"
+    assert error_named(answer(404, {})) is None
+
+
+def error_named(response: Response) -> str | None:
+    """The request id of the error that an answer ends in."""
+    with pytest.raises(ClientError) as raised:
+        scripted_client(Scripted(response)).stats()
+    named: str | None = getattr(raised.value, "request_id")  # noqa: B009
+    return named
 
 
 @pytest.mark.parametrize("listed", ["no", 7, {"type": "missing"}, ["no", None], None])

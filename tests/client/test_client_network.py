@@ -136,6 +136,41 @@ def test_an_answer_that_ends_too_early_is_no_answer(client: Client, script: Scri
     assert len(script.asked) == 3
 
 
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"HTTP/1.1",
+        b"not HTTP\r\n\r\n",
+        b"HTTP/1.1 two hundred\r\n\r\n",
+        HEAD + b"X-Long: " + b"x" * 70_000 + b"\r\n\r\n",
+        HEAD + b"X: y\r\n" * 200 + b"\r\n",
+        HEAD + b"Content-Length: 100\r\n\r\n{}",
+        HEAD + b"Content-Length: 1, 2\r\n\r\n{}",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+        HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+    ],
+    ids=range(11),
+)
+def test_an_answer_that_is_cut_short_or_no_http_is_asked_for_again(
+    script: Script, said: bytes
+) -> None:
+    pauses = Pauses()
+    script.answer = said
+
+    def mend() -> None:
+        script.answer = (200, {}, b'{"mended": true}')
+
+    pauses.after_each = mend
+    with Client(script.url, "the-key", patience=pauses.patience()) as client:
+        assert client.stats() == {"mended": True}
+    assert pauses.taken == [0.25]
+
+
 def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> None:
     waiting = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     transport = HttpTransport(f"http://127.0.0.1:{waiting.server_address[1]}", 0.05)

@@ -6,6 +6,7 @@ import pytest
 
 from queuelog_core.client import AlreadyReported, Claimed, Conflict, Job, LeaseLost, NotOwner
 from tests.client.clients import NOON, Clients
+from tests.client.scripted import Scripted, answer, scripted_client
 from tests.support.factories import FakeClock
 
 
@@ -50,6 +51,27 @@ def test_a_claim_with_the_key_of_another_gets_the_same_jobs(clients: Clients) ->
 
     assert worker.claim(idempotency_key="k").jobs == first.jobs
     assert worker.claim().jobs[0].id != first.jobs[0].id
+
+
+@pytest.mark.parametrize("key", ["é", "日本 😀", "…", "a b", "k" * 255, "ÿ" * 255])
+def test_a_claim_may_have_any_key_that_the_server_takes(clients: Clients, key: str) -> None:
+    for _ in range(2):
+        clients["producer"].enqueue("email")
+    worker = clients["worker"]
+
+    first = worker.claim(idempotency_key=key).jobs
+
+    assert worker.claim(idempotency_key=key).jobs == first
+    assert worker.claim(idempotency_key=f"{key[1:]}!").jobs != first
+
+
+@pytest.mark.parametrize("key", ["a\nb", "a\r\nX-API-Key: b", "\x00", "\x7f", "\x85", "\udce9"])
+def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(key: str) -> None:
+    transport = Scripted(answer(200, {}))
+
+    with pytest.raises(ValueError, match="printable characters"):
+        scripted_client(transport).claim(idempotency_key=key)
+    assert transport.asked == []
 
 
 @pytest.mark.parametrize("result", [None, {"é": 1}, [], 0, False, ""])

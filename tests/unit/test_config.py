@@ -112,7 +112,26 @@ def test_an_address_may_have_a_path_and_loses_its_last_slashes(url: str) -> None
 
 @pytest.mark.parametrize(
     "url",
-    ["h:1", "ftp://h", "http://", "http:///q", "http://h?q=1", "http://h#f", "http://h ", "//h"],
+    [
+        *(
+            "h:1",
+            "ftp://h",
+            "http://",
+            "http:///q",
+            "http://h?q=1",
+            "http://h#f",
+            "http://h ",
+            "//h",
+        ),
+        *(
+            "http://h:99999",
+            "http://h:65536",
+            "http://h:abc",
+            "http://h:-1",
+            "http://h:0",
+            "http://[::1",
+        ),
+    ],
 )
 def test_an_address_that_is_refused_names_its_variable(url: str) -> None:
     with pytest.raises(ConfigError, match="QUEUELOG_URL"):

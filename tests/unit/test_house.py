@@ -21,7 +21,7 @@ FLOORS: list[set[str]] = [
     {"queue"},
     {"bootstrap", "upkeep", "demo"},
     {"http"},
-    {"waiting_room"},
+    {"waiting_room", "testing"},
     {"serve"},
     {"cli"},
 ]

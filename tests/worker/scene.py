@@ -9,7 +9,7 @@ from typing import Any
 from queuelog_core.client import Client, NoAnswer, Request, Response, Transport
 from queuelog_core.client.retries import Patience
 from queuelog_core.http.in_process import in_process
-from queuelog_core.worker import Worker
+from queuelog_core.worker import HeldJob, Worker
 from queuelog_core.worker.signals import Bell
 from tests.support.factories import FakeSeconds
 from tests.support.http import Api
@@ -43,6 +43,8 @@ class Wire:
         self._send = send
         self._planned: dict[str, list[Answer]] = defaultdict(list)
         self._changed = threading.Condition()
+        self._under_way = 0
+        self._is_cut = False
         self.requests: list[Request] = []
 
     def plan(self, verb: str, *answers: Answer) -> None:
@@ -52,10 +54,24 @@ class Wire:
     def __call__(self, request: Request) -> Response:
         verb = request.path.rpartition("/")[2]
         with self._changed:
+            if self._is_cut:
+                raise NoAnswer("cut")
             self.requests.append(request)
+            self._under_way += 1
             self._changed.notify_all()
             planned = self._planned[verb].pop(0) if self._planned[verb] else None
-        return planned(request, self._send) if planned else self._send(request)
+        try:
+            return planned(request, self._send) if planned else self._send(request)
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def cut(self) -> None:
+        """For ever, once what is under way has its answer: a store must not be closed before."""
+        with self._changed:
+            self._is_cut = True
+            assert self._changed.wait_for(lambda: not self._under_way, SOON)
 
     def sent(self, verb: str) -> list[Request]:
         with self._changed:
@@ -123,6 +139,20 @@ class _NoPause(Bell):
         self._scene.advance(seconds)
         if len(self._scene.pauses) >= self._scene.pauses_max:
             self.ring()
+
+
+class Seen:
+    """A worker for emails without settings, whose handler a test may replace, and what it ran."""
+
+    def __init__(self) -> None:
+        self.worker = Worker()
+        self.jobs: list[HeldJob] = []
+        self.handle: Callable[[HeldJob], Any] = lambda held: held.payload
+        self.worker.handler("email")(self._run)
+
+    def _run(self, held: HeldJob) -> Any:
+        self.jobs.append(held)
+        return self.handle(held)
 
 
 def raising(error: BaseException) -> Callable[[Any], Any]:

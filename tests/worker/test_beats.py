@@ -11,7 +11,7 @@ from queuelog_core.worker import HeldJob
 from queuelog_core.worker.beats import Beat, Beats
 from tests.support.factories import FakeClock
 from tests.support.http import Api
-from tests.worker.scene import Scene, answer, unheard
+from tests.worker.scene import Answer, Scene, answer, answer_lost, unheard
 
 
 class ByHand(Beats):
@@ -19,6 +19,9 @@ class ByHand(Beats):
 
     def _run(self) -> None:
         pass
+
+    def looks_after(self, held: HeldJob) -> bool:
+        return held in self._beats
 
 
 class Hand:
@@ -116,6 +119,74 @@ def test_a_handler_that_overstays_has_failed_and_its_return_is_ignored(
     assert failed["error"] == "the handler took longer than 30 s"
     assert hand.held.lost and not hand.held.may_report()
     assert [record.getMessage() for record in caplog.records] == ["handler-overstayed"]
+
+
+def test_the_failure_of_one_that_overstayed_is_reported_until_it_is_answered(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = Hand(scene, timeout_seconds=30)
+    scene.wire.plan("fail", unheard, answer(503, "store-busy"), answer_lost)
+    began = scene.seconds()
+
+    hand.beat_in_time()
+    hand.beats.end(hand.held)
+    while hand.beats.looks_after(hand.held):
+        hand.beat_in_time()
+
+    assert scene.seconds() == began + 30 + 3 * 2
+    assert len({request.body for request in scene.wire.sent("fail")}) == 1
+    assert scene.api.get({"id": 1})["error_code"] == "timeout"
+    assert [record.getMessage() for record in caplog.records] == ["handler-overstayed"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "tries", "said", "fields"),
+    [
+        ([unheard] * 200, 1 + 270 // 2, "report-not-sent", {"cause": "Unreachable"}),
+        ([answer(200, "no job")] * 200, 1 + 270 // 2, "report-not-sent", {"cause": "KeyError"}),
+        ([answer(409, "lease-lost")], 1, "report-not-taken", {"code": "lease-lost"}),
+    ],
+    ids=["no answer", "odd answers", "a refusal"],
+)
+def test_it_is_given_up_when_the_lease_is_over_or_the_server_says_no(
+    scene: Scene,
+    caplog: pytest.LogCaptureFixture,
+    answers: list[Answer],
+    tries: int,
+    said: str,
+    fields: dict[str, str],
+) -> None:
+    hand = Hand(scene, timeout_seconds=30)
+    scene.wire.plan("fail", *answers)
+
+    while hand.beats.looks_after(hand.held):
+        hand.beat_in_time()
+
+    assert len(scene.wire.sent("fail")) == tries
+    _, record = caplog.records
+    assert record.getMessage() == said
+    assert record.__dict__["fields"] == {"job_id": 1, "attempt": 1, **fields}
+
+
+def test_a_heartbeat_makes_the_time_for_that_report_longer(scene: Scene) -> None:
+    hand = Hand(scene, timeout_seconds=150)
+    scene.wire.plan("fail", *[unheard] * 200)
+    began = scene.seconds()
+
+    while hand.beats.looks_after(hand.held):
+        hand.beat_in_time()
+
+    assert scene.seconds() == began + 100 + 300
+
+
+def test_a_handler_that_ended_at_its_last_moment_reports_itself(scene: Scene) -> None:
+    hand = Hand(scene, timeout_seconds=30)
+    hand.beats.end(hand.held)
+
+    hand.beat_in_time()
+
+    assert scene.wire.sent("fail") == []
+    assert not hand.held.lost and hand.held.may_report()
 
 
 def test_a_handler_that_has_just_ended_has_not_overstayed(scene: Scene) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from queuelog_core.client import Request, Response, Transport
-from queuelog_core.worker import HeldJob
+from queuelog_core.worker import Drained, HeldJob
 from queuelog_core.worker.signals import Bell, on_signals
-from tests.worker.scene import SOON, Scene
+from tests.worker.scene import SOON, Scene, answer_lost, raising
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -114,6 +114,24 @@ def test_jobs_that_a_claim_brings_after_the_stop_are_released(scene: Scene) -> N
     found = [scene.api.get(job) for job in jobs]
     assert [(job["status"], job["release_count"]) for job in found] == [("pending", 1)] * 2
     assert scene.wire.sent("complete") == []
+
+
+def test_jobs_of_a_claim_without_an_answer_are_handed_back_when_a_drain_ends(scene: Scene) -> None:
+    jobs = [scene.api.enqueue() for _ in range(2)]
+    scene.pauses_max = 100
+
+    def answer_too_late(request: Request, send: Transport) -> Response:
+        scene.advance(10)
+        return answer_lost(request, send)
+
+    scene.wire.plan("claim", answer_too_late)
+    drained = scene.worker(raising(AssertionError()), concurrency=2).drain(65)
+
+    assert drained == Drained(released=2)
+    found = [scene.api.get(job) for job in jobs]
+    assert [(job["status"], job["release_count"]) for job in found] == [("pending", 1)] * 2
+    first, repeat = scene.wire.sent("claim")
+    assert (first.body, first.headers) == (repeat.body, repeat.headers)
 
 
 def test_a_worker_outside_of_the_main_thread_leaves_signals_alone(scene: Scene) -> None:
