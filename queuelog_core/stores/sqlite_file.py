@@ -89,16 +89,17 @@ class SqliteFile:
         return self._run(transaction, None)
 
     def let_others_write(self) -> None:
-        """Stand back between two transactions for longer than anybody waits between two tries."""
+        """Stand back between two transactions for longer than anybody waits between tries."""
         time.sleep(2 * self._volume.pause_seconds[0])
 
     def close(self) -> None:
-        """Close the connections of all threads; the next use opens new ones."""
+        """Close the connections of all threads; the next use opens new ones. One in use is closed
+        by its own thread when its call ends: under it would be a crash."""
         with self._lock:
-            connections = [connection for _, connection in self._connections]
-            self._connections.clear()
+            idle = [found for found in self._threads if found not in self._in_use]
+            self._threads.clear()
             self._local = threading.local()
-        for connection in connections:
+        for connection in idle:
             connection.close()
 
     def _forget(self) -> None:
@@ -106,7 +107,8 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._local = threading.local()
-        self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._threads: dict[sqlite3.Connection, threading.Thread] = {}
+        self._in_use: set[sqlite3.Connection] = set()
 
     def _deadline(self, busy_seconds: float | None = None) -> float:
         return monotonic_seconds() + (busy_seconds or self._volume.busy_seconds)
@@ -137,7 +139,7 @@ class SqliteFile:
         return self._try(transaction, deadline)
 
     def _try(self, transaction: _Transaction[_T], deadline: float) -> _T:
-        connection = self._connection(deadline)
+        connection = self._taken(deadline)
         try:
             return transaction(connection, deadline)
         except sqlite3.Error as error:
@@ -146,6 +148,7 @@ class SqliteFile:
             raise
         finally:
             self._end(connection)
+            self._give_back(connection)
 
     def _take_turn(self, deadline: float) -> None:
         """Threads of one process write in turn: waiting here costs less than asking the file."""
@@ -188,10 +191,26 @@ class SqliteFile:
                 self._discard(connection)
             raise translate(error, self.path) from error
 
+    def _taken(self, deadline: float) -> sqlite3.Connection:
+        """This thread's connection, which nobody else closes until it is given back."""
+        while True:
+            connection = self._connection(deadline)
+            with self._lock:
+                if connection in self._threads:
+                    self._in_use.add(connection)
+                    return connection
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            self._in_use.discard(connection)
+            is_kept = connection in self._threads
+        if not is_kept:
+            connection.close()
+
     def _connection(self, deadline: float) -> sqlite3.Connection:
         if self._pid != os.getpid():
             # Closing what a fork carried over would touch the parent's locks and journal.
-            _abandoned.append((self._local, self._connections))
+            _abandoned.append((self._local, self._threads))
             self._forget()
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if not self._is_same_file():
@@ -203,10 +222,10 @@ class SqliteFile:
         connection = connect(self.path, self._volume, "rw", deadline)
         self._local.connection = connection
         with self._lock:
-            dead = [(thread, c) for thread, c in self._connections if not thread.is_alive()]
-            self._connections.append((threading.current_thread(), connection))
-        for _, ownerless in dead:
-            self._discard(ownerless)
+            ownerless = [c for c, thread in self._threads.items() if not thread.is_alive()]
+            self._threads[connection] = threading.current_thread()
+        for each in ownerless:
+            self._discard(each)
         return connection
 
     def _is_same_file(self) -> bool:
@@ -217,7 +236,7 @@ class SqliteFile:
 
     def _discard(self, connection: sqlite3.Connection) -> None:
         with self._lock:
-            self._connections = [(t, c) for t, c in self._connections if c is not connection]
+            self._threads.pop(connection, None)
         if getattr(self._local, "connection", None) is connection:
             del self._local.connection
         connection.close()

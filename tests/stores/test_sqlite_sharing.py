@@ -74,7 +74,7 @@ def test_connections_of_threads_that_ended_are_closed(store: SqliteStore) -> Non
         thread.join()
 
     newest_and_own = 2
-    assert len(store._file._connections) <= newest_and_own
+    assert len(store._file._threads) <= newest_and_own
 
 
 def test_threads_that_wait_too_long_for_their_turn_are_told(store: SqliteStore) -> None:
