@@ -15,6 +15,7 @@ from tests.benchmarks import (
     server_memory,
     start_ratios,
     store_ratios,
+    worker_throughput,
 )
 from tests.benchmarks.claim_backlog import Cost
 from tests.benchmarks.machine import machine
@@ -48,6 +49,8 @@ def measure() -> Results:
         claims = claim_backlog.measure(folder)
     with scratch() as folder:
         memory = server_memory.measure(folder)
+    with scratch() as folder:
+        workers = worker_throughput.measure(folder)
     return Results(
         machine=named,
         day=datetime.now(UTC).date().isoformat(),
@@ -55,6 +58,7 @@ def measure() -> Results:
         crowd=crowd,
         claims=claims,
         memory=memory,
+        workers=workers,
         redaction=redaction.measure(),
         peers=compare(WHOLE),
     )

@@ -5,7 +5,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +65,18 @@ def compare(
         else:
             first = ours()
             pairs.append((first, theirs()))
+    return ratio(name, pairs, unit=unit, at_least=at_least, at_most=at_most)
+
+
+def ratio(
+    name: str,
+    pairs: Sequence[tuple[float, float]],
+    *,
+    unit: str,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> Ratio:
+    """How many times the other's figure is ours, from pairs that were measured in turn."""
     ratios = [mine / other for mine, other in pairs]
     found = Ratio(
         name=name,

@@ -7,8 +7,10 @@ from tests.benchmarks.claim_backlog import Cost
 from tests.benchmarks.measuring import PAIRS, Ratio
 from tests.benchmarks.peers.compare import WORKS, Figures, Goal
 from tests.benchmarks.process_ratios import Crowd
+from tests.benchmarks.worker_throughput import CALLERS, Idle, Spent, Workers
 
 PLOT = "performance.svg"
+RATIO_HEADS = ("what", "ratio", "goal", "ours", "other")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +23,16 @@ class Results:
     crowd: Crowd
     claims: Sequence[Cost]
     memory: tuple[float, float]
+    workers: Workers
     redaction: tuple[float, float]
     peers: Sequence[Figures]
 
 
 def page(results: Results, goals: Sequence[Goal]) -> str:
     """The whole page, in Markdown."""
-    parts = [_engine(results), _claims(results), _others(results, goals), _redaction(results)]
-    return "\n".join([_head(results), *parts])
+    others = _others(results, goals)
+    parts = [_engine(results), _claims(results), workers(results.workers), others]
+    return "\n".join([_head(results), *parts, _redaction(results)])
 
 
 def _head(results: Results) -> str:
@@ -50,7 +54,7 @@ def _engine(results: Results) -> str:
     once = crowd.doubled == crowd.lost == 0
     return f"""## Against the bare engine
 
-{_table(("what", "ratio", "goal", "ours", "other"), map(_ratio_row, results.ratios))}
+{_table(RATIO_HEADS, map(_ratio_row, results.ratios))}
 
 Four processes on one file, over all runs:
 
@@ -75,6 +79,26 @@ costs behind 1,000 jobs.
 
 The server holds {empty:.1f} MiB without jobs and {full:.1f} MiB before 1,000,000 of them
 (goal: at most 30 more{_verdict(full - empty <= 30)}).
+"""
+
+
+def workers(found: Workers) -> str:
+    """What a worker gets out of a server, and what it costs when it works and when it idles."""
+    spent = ("threads", "requests a job", "CPU ms a job")
+    idle = ("idle before", "requests a minute", "CPU ms a minute")
+    return f"""## A worker over HTTP
+
+Jobs that do nothing, from the first claim to the last completion. The worker is a process of its
+own. What the server can give is what {CALLERS} raw callers get out of it, who send ready bytes on
+connections that stay open: one job a claim, or as many as the worker has threads.
+
+{_table(RATIO_HEADS, map(_ratio_row, found.ratios))}
+
+The worker's own processor time, its start left out:
+
+{_table(spent, map(_spent_row, found.spent))}
+
+{_table(idle, map(_idle_row, found.idle))}
 """
 
 
@@ -113,6 +137,14 @@ def _ratio_row(ratio: Ratio) -> Sequence[str]:
     measured = f"{ratio.value:.2f} ({ratio.low:.2f}–{ratio.high:.2f})"
     unit = ratio.unit
     return ratio.name, measured, goal, f"{ratio.ours:,.0f} {unit}", f"{ratio.theirs:,.0f} {unit}"
+
+
+def _spent_row(spent: Spent) -> Sequence[str]:
+    return str(spent.threads), f"{spent.requests:.2f}", f"{spent.milliseconds:.2f}"
+
+
+def _idle_row(idle: Idle) -> Sequence[str]:
+    return idle.name, f"{idle.requests:.0f}", f"{idle.milliseconds:.0f}"
 
 
 def _claim_row(cost: Cost, first: float) -> Sequence[str]:
