@@ -61,8 +61,11 @@ def report(client: Client, held: HeldJob, ended: Ended) -> str:
 
 def release(client: Client, held: HeldJob) -> str:
     """Hand a job back that nobody shall finish here."""
-    if not held.may_report():
-        return LOST
+    return hand_back(client, held) if held.may_report() else LOST
+
+
+def hand_back(client: Client, held: HeldJob) -> str:
+    """The same, when the right to report is the caller's already."""
     held.lose()
     try:
         client.release(held.job)

@@ -60,10 +60,18 @@ class Slots:
             return self._changed.wait_for(lambda: not self._held, wait_seconds)
 
     def take_back(self) -> list[HeldJob]:
-        """The jobs that still run; from now on the caller counts them, and their ends are not."""
+        """The jobs whose handlers still run; from now on the caller reports and counts them. Those
+        whose report is under way stay."""
         with self._changed:
-            taken, self._held = list(self._held), set()
+            taken = [held for held in self._held if held.lost or held.may_report()]
+            self._held.difference_update(taken)
             return taken
+
+    def give_up(self) -> int:
+        """How many reports are still under way; nobody waits for them any more."""
+        with self._changed:
+            left, self._held = len(self._held), set()
+            return left
 
     def count(self, outcome: str) -> None:
         """One more job has ended so. `ended` hears of one at a time."""

@@ -12,7 +12,7 @@ from queuelog_core.client import Claimed, Client, Refused, Unreachable
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.worker.beats import Beats
 from queuelog_core.worker.held import HeldJob
-from queuelog_core.worker.reporting import Handler, release, run_and_report
+from queuelog_core.worker.reporting import LOST, Handler, hand_back, release, run_and_report
 from queuelog_core.worker.signals import Bell, on_signals
 from queuelog_core.worker.slots import Slots
 
@@ -21,6 +21,7 @@ CLAIM_JOBS_MAX = 25
 PAUSE_SECONDS_MIN = 0.1
 PAUSE_SECONDS_MAX = 8.0
 TICK_SECONDS = 0.25
+REPORT_SECONDS = 5.0
 LAMBDA_MARGIN_SECONDS = 5.0
 _F = TypeVar("_F", bound=Handler)
 _log = logging.getLogger(__name__)
@@ -159,7 +160,11 @@ class Worker:
             self._finish(slots, ends_at)
             for held in slots.take_back():
                 beats.end(held)
-                slots.count(release(self.client, held))
+                slots.count(LOST if held.lost else hand_back(self.client, held))
+            # An end without these reports would leave done work to its lease.
+            slots.wait_for_all(REPORT_SECONDS)
+            for _ in range(slots.give_up()):
+                slots.count(LOST)
             slots.close()
         return Drained(**slots.outcomes)
 

@@ -163,3 +163,45 @@ def test_a_signal_may_interrupt_the_answer_to_a_signal() -> None:
 
     bell.wait(SOON)
     assert bell.has_rung() and calls == ["stop", "hurry"]
+
+
+def test_a_report_that_is_under_way_when_the_grace_ends_is_sent_before_the_worker_ends(
+    scene: Scene,
+) -> None:
+    job = scene.api.enqueue()
+    ended = threading.Event()
+
+    def slow(request: Request, send: Transport) -> Response:
+        worker.stop()
+        scene.seconds.step = 30.0
+        ended.wait(0.5)
+        return send(request)
+
+    scene.wire.plan("complete", slow)
+    worker = scene.worker(lambda _: None)
+    done = worker.run()
+
+    at_the_end = scene.api.get(job)["status"]
+    ended.set()
+    assert at_the_end == "completed"
+    assert (done.completed, done.lost) == (1, 0)
+
+
+def test_a_report_that_nobody_answers_in_the_end_counts_as_lost(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.api.enqueue()
+    ended = threading.Event()
+
+    def never(request: Request, send: Transport) -> Response:
+        worker.stop()
+        scene.seconds.step = 30.0
+        ended.wait()
+        return send(request)
+
+    monkeypatch.setattr("queuelog_core.worker.worker.REPORT_SECONDS", 0.01)
+    scene.wire.plan("complete", never)
+    worker = scene.worker(lambda _: None)
+
+    assert worker.run() == Drained(lost=1)
+    ended.set()
