@@ -34,11 +34,13 @@ bench: ## measure everything, beside other queues too, and write docs/performanc
 	@sh scripts/setup.sh peers
 	$(PYTHON) -m tests.benchmarks
 
-soak: ## fuzz each parser for SECONDS_EACH, following coverage (finds stay in .soak/), then the API
+soak: ## fuzz parsers for SECONDS_EACH (finds stay in .soak/), then the API; kill and restart
 	@sh scripts/setup.sh soak
 	@$(PYTHON) -m tests.fuzz.soak_run $(SECONDS_EACH)
 	QUEUELOG_FUZZ_CASES=$(CASES) $(PYTHON) -m pytest -q --timeout 7200 tests/fuzz/test_schema.py
+	QUEUELOG_RESTARTS=200 QUEUELOG_KILLS_SECONDS=60 $(PYTHON) -m pytest -q -s --timeout 7200 \
+		tests/system/test_rolling_restarts.py tests/system/test_enqueue_under_kills.py
 
-generate: ## write openapi.json and infra/http.yml anew
+generate: ## write openapi.json, infra/http.yml and docs/cli.md anew
 	@sh scripts/setup.sh test
-	$(PYTHON) scripts/generate.py
+	$(PYTHON) -m scripts.generate
