@@ -5,6 +5,9 @@ CASES ?= 20000
 PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/client tests/worker tests/functions \
 	tests/security tests/redaction tests/fuzz/test_fuzz_targets.py
+# Processes that nothing slow can upset: these run beside each other too.
+COMMANDS := $(wildcard tests/system/test_cli_*.py) tests/system/test_packaging.py \
+	tests/system/test_docs_examples.py
 ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run test check bench soak lint generate
@@ -17,7 +20,8 @@ test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=95
-	$(PYTHON) -m pytest -q tests/contract tests/fuzz/test_schema.py tests/system
+	$(PYTHON) -m pytest -q -n 2 --dist loadfile $(COMMANDS) tests/contract
+	$(PYTHON) -m pytest -q tests/fuzz/test_schema.py tests/system $(COMMANDS:%=--ignore=%)
 
 check: ## the quick inner loop
 	@sh scripts/setup.sh test

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from queuelog_core.errors import ConfigError
+from queuelog_core.errors import ConfigError, NoKey
 
 DEFAULT_STORE = "sqlite:///.queuelog/queuelog.db"
 DEFAULT_KEYS = "file:.queuelog/keys.json"
@@ -65,7 +65,7 @@ def load_client_config(
     if not _URL.fullmatch(url) or not _has_a_port_that_may_be(url):
         raise ConfigError("QUEUELOG_URL looks like https://queue.example.com")
     if not key:
-        raise ConfigError("set QUEUELOG_API_KEY, or hand a key to the client")
+        raise NoKey("set QUEUELOG_API_KEY, or hand a key to the client")
     if not _KEY.fullmatch(key):
         raise ConfigError("QUEUELOG_API_KEY holds a space, a line break or another odd character")
     return ClientConfig(url.rstrip("/"), key)

@@ -26,6 +26,10 @@ class ConfigError(Exception):
     """A setting, key file or type registry that cannot be used; the text says what to mend."""
 
 
+class NoKey(ConfigError):
+    """A client was given no API key."""
+
+
 class QueuelogError(Exception):
     """Base of all errors that a caller is told about, with its HTTP status and stable code."""
 

@@ -1,10 +1,11 @@
-"""Writes what is generated from the route table: openapi.json and infra/http.yml."""
+"""Writes what is generated: openapi.json and infra/http.yml from the routes, docs/cli.md."""
 
 import json
 from pathlib import Path
 
 from queuelog_core.http.openapi import openapi_document
 from queuelog_core.http.routes import GROUPS, routes_of
+from scripts.cli_page import cli_page
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,6 +35,7 @@ def generated() -> dict[Path, str]:
     return {
         ROOT / "openapi.json": openapi_text(),
         ROOT / "infra" / "http.yml": http_yml_text(),
+        ROOT / "docs" / "cli.md": cli_page(),
     }
 
 

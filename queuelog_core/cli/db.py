@@ -7,22 +7,23 @@ from pathlib import Path
 import click
 
 from queuelog_core.bootstrap import open_queue
-from queuelog_core.cli.shared import Duration, fail, one_line_errors
+from queuelog_core.cli.screen import progress
+from queuelog_core.cli.shared import Duration, confirm, json_option, one_line_errors
 from queuelog_core.config import load_config
 from queuelog_core.job import TERMINAL, Status
 from queuelog_core.stores import open_file
 
-PURGED_PER_STEP = 10_000
+PURGED_PER_STEP = 1_000
 
 
 @click.group()
 def db() -> None:
-    """Back up, check and purge the SQLite file that QUEUELOG_STORE names."""
+    """Look after the SQLite file that QUEUELOG_STORE names."""
 
 
 @db.command()
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print {path, bytes}.")
+@json_option("Print {path, bytes}.")
 def backup(target: Path, as_json: bool) -> None:
     """Copy the jobs as they are now into a new file TARGET, while the queue goes on.
 
@@ -43,7 +44,7 @@ def backup(target: Path, as_json: bool) -> None:
 
 
 @db.command()
-@click.option("--json", "as_json", is_flag=True, help="Print {ok, faults}.")
+@json_option("Print {ok, faults}.")
 def check(as_json: bool) -> None:
     """Look for damage in the file; exit 1 if there is any.
 
@@ -69,12 +70,38 @@ def check(as_json: bool) -> None:
 
 
 @db.command()
+@json_option("Print {before, after}, the versions of the schema.")
+def migrate(as_json: bool) -> None:
+    """Bring the file of an older version up to this one; a server's start does it too.
+
+    Stop the servers of the older version and make a backup first.
+
+    \b
+    Example:
+      queuelog db migrate
+    """
+    with one_line_errors():
+        file = open_file(load_config().store)
+        try:
+            before, after = file.migrate()
+        finally:
+            file.close()
+    if as_json:
+        click.echo(json.dumps({"before": before, "after": after}))
+    elif before == after:
+        click.echo(f"schema version {after}, nothing to do")
+    else:
+        click.echo(f"schema version {before} is now {after}")
+
+
+@db.command()
 @click.option("--older-than", type=Duration(), required=True, help="By the time they finished.")
 @click.option(
     "--status", "statuses", multiple=True, type=click.Choice([status.value for status in TERMINAL])
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def purge(older_than: int, statuses: tuple[str, ...], yes: bool) -> None:
+@json_option("Print {purged}.")
+def purge(older_than: int, statuses: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete finished jobs for good, with their results and keys; print how many.
 
     \b
@@ -86,11 +113,12 @@ def purge(older_than: int, statuses: tuple[str, ...], yes: bool) -> None:
     with one_line_errors():
         config = load_config()
         open_file(config.store).close()
-        if not yes and not click.confirm(f"Delete {names} jobs for good?", err=True):
-            fail("nothing was deleted")
+        confirm(f"Delete {names} jobs for good?", yes=yes)
         queue = open_queue(config)
         total = 0
-        while step := queue.purge(older_than, PURGED_PER_STEP, chosen):
-            total += step
+        with progress("purged") as advance:
+            while step := queue.purge(older_than, PURGED_PER_STEP, chosen):
+                total += step
+                advance(step)
         queue.store.close()
-        click.echo(total)
+    click.echo(json.dumps({"purged": total}) if as_json else total)

@@ -1,28 +1,45 @@
 """`queuelog enqueue`: one job, or a job for each line of stdin."""
 
-import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from queuelog_core.cli.shared import Duration, calling, fail, print_rows
-from queuelog_core.client import Client, Job, new_job
+from queuelog_core.cli.lines import (
+    PAYLOAD_DEPTH_MAX,
+    end_unless_all_were_taken,
+    enqueue_lines,
+    json_object,
+)
+from queuelog_core.cli.screen import json_line
+from queuelog_core.cli.shared import (
+    BUDGET_SECONDS,
+    LONG_BUDGET_SECONDS,
+    Duration,
+    calling,
+    json_option,
+)
+from queuelog_core.client import new_job
 from queuelog_core.job import PRIORITIES
+
+STDIN = "-"
 
 
 @click.command()
 @click.argument("job_type", metavar="TYPE")
 @click.argument("payload", required=False)
-@click.option("--priority", type=click.Choice(list(PRIORITIES)))
+@click.option("--priority", type=click.Choice(list(PRIORITIES), case_sensitive=False))
 @click.option("--delay", type=Duration(), help="Not before this time has passed: 30m, 2h, 7d.")
 @click.option("--max-retries", type=click.IntRange(0, 25))
-@click.option("--idempotency-key", metavar="KEY", help="The same KEY makes the job only once.")
+@click.option(
+    "--idempotency-key",
+    metavar="KEY",
+    help="The same KEY makes the job only once; with -, each line has KEY-1, KEY-2 and so on.",
+)
 @click.option("--wait", is_flag=True, help="Wait until the job has ended; exit 1 if it failed.")
 @click.option("--timeout", type=Duration(), default="5m", show_default=True, help="With --wait.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole job, or each result.")
+@json_option("Print the whole job; with - {line, id, replayed} for each.")
 def enqueue(
     job_type: str,
     payload: str | None,
@@ -35,73 +52,54 @@ def enqueue(
     """Enqueue a job of TYPE; print its id.
 
     PAYLOAD is a JSON object, @FILE that holds one, or - for one JSON object on each line of stdin:
-    then all of them are enqueued, in batches.
+    then all of them are enqueued, in batches, and a line that is refused stops no other.
 
     \b
     Examples:
       queuelog enqueue email '{"to": "ada@example.com"}' --priority high
       queuelog enqueue pdf @report.json --delay 30m
-      cat addresses.jsonl | queuelog enqueue email -
+      queuelog enqueue email '{"to": "bob@example.com"}' --wait
+      cat addresses.jsonl | queuelog enqueue email - --idempotency-key monday
     """
     fields = {
         "priority": asked["priority"],
         "max_retries": asked["max_retries"],
         "delay_seconds": asked["delay"],
     }
-    if payload == "-" and (wait or idempotency_key):
-        raise click.UsageError("--wait and --idempotency-key are for a single job")
-    with calling() as client:
-        if payload == "-":
-            return _enqueue_lines(client, job_type, fields, as_json)
-        found = None if payload is None else _object(_text_of(payload), "PAYLOAD")
+    if payload == STDIN:
+        if wait:
+            raise click.UsageError("--wait is for a single job")
+        return _enqueue_stdin(job_type, fields, idempotency_key, as_json)
+    found = None if payload is None else _payload(payload)
+    with calling(BUDGET_SECONDS) as client:
         job = client.enqueue(job_type, found, idempotency_key=idempotency_key, **fields)
         if wait:
             job = client.wait(job.id, timeout_seconds=timeout)
-        _print(job, as_json)
-        if wait and job.status != "completed":
-            sys.exit(1)
-
-
-def _print(job: Job, as_json: bool) -> None:
-    if as_json:
-        print_rows([job], [], as_json=True)
-    else:
-        click.echo(job.id)
+    click.echo(json_line(job._asdict()) if as_json else job.id)
+    if not as_json:
         click.echo(f"{job.type} is {job.status}", err=True)
+    if wait and job.status != "completed":
+        sys.exit(1)
 
 
-def _enqueue_lines(client: Client, job_type: str, fields: dict[str, Any], as_json: bool) -> None:
-    refused = 0
-    jobs = (new_job(job_type, payload, **fields) for payload in _lines())
-    for result in client.enqueue_many(jobs):
-        if result.error is not None:
-            refused += 1
-            said = "; ".join(fault["message"] for fault in result.error["errors"])
-            words = said or result.error["detail"]
-            click.echo(f"error: line {result.index + 1}: {words}", err=True)
-        elif as_json:
-            click.echo(json.dumps({"line": result.index + 1, "id": result.id}))
-        else:
-            click.echo(result.id)
-    if refused:
-        fail(f"{refused} of the lines were refused; the others are enqueued")
+def _enqueue_stdin(job_type: str, fields: dict[str, Any], key: str | None, as_json: bool) -> None:
+    def to_job(number: int, line: bytes) -> dict[str, Any]:
+        own = None if key is None else f"{key}-{number}"
+        payload = json_object(line, PAYLOAD_DEPTH_MAX)
+        return new_job(job_type, payload, idempotency_key=own, **fields)
+
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed")
+    with calling(LONG_BUDGET_SECONDS) as client:
+        counts = enqueue_lines(client, sys.stdin.buffer, to_job, as_json=as_json)
+        end_unless_all_were_taken(counts)
 
 
-def _lines() -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(sys.stdin, start=1):
-        if line.strip():
-            yield _object(line, f"line {number}")
-
-
-def _text_of(payload: str) -> str:
-    return Path(payload[1:]).read_text("utf-8") if payload.startswith("@") else payload
-
-
-def _object(text: str, where: str) -> dict[str, Any]:
+def _payload(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        data = Path(text[1:]).read_bytes() if text.startswith("@") else text.encode()
+        return json_object(data, PAYLOAD_DEPTH_MAX)
+    except OSError as error:
+        raise click.UsageError(f"PAYLOAD {text}: {error.strerror}") from None
     except ValueError as error:
-        raise click.UsageError(f"{where} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise click.UsageError(f"{where} must be a JSON object")
-    return value
+        raise click.UsageError(f"PAYLOAD {error}") from None

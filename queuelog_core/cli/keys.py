@@ -5,7 +5,15 @@ from typing import Any
 
 import click
 
-from queuelog_core.cli.shared import home_of, one_line_errors, seconds_in, table
+from queuelog_core.cli.screen import print_table
+from queuelog_core.cli.shared import (
+    confirm,
+    home_of,
+    json_option,
+    one_line_errors,
+    seconds_in,
+    somebody_is_there,
+)
 from queuelog_core.clock import SystemClock, format_instant
 from queuelog_core.config import load_config
 from queuelog_core.identity import NAME, KeyRecord, Role
@@ -32,7 +40,7 @@ def _registry() -> FileRegistry:
 @click.option("--priority-max", type=click.Choice(list(PRIORITIES)), help="Highest priority.")
 @click.option("--types", help="Comma-separated job types; all of them if not given.")
 @click.option("--expires", metavar="90d", help="Lifetime in s, m, h or d; for ever if not given.")
-@click.option("--json", "as_json", is_flag=True, help="Print {id, name, role, key}.")
+@json_option("Print {id, name, role, key}.")
 def create(
     name: str,
     role: str,
@@ -62,30 +70,57 @@ def create(
 
 
 @keys.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_option()
 def list_keys(as_json: bool) -> None:
-    """List keys, without their secrets."""
+    """List keys, without their secrets.
+
+    \b
+    Example:
+      queuelog keys list
+    """
     with one_line_errors():
         shown = [_shown(record) for record in _registry().records()]
-        lines = map(json.dumps, shown) if as_json else table(shown)
-        for line in lines:
-            click.echo(line)
+        if not as_json:
+            return print_table(shown)
+        for document in shown:
+            click.echo(json.dumps(document))
 
 
 @keys.command()
 @click.argument("key_id", metavar="ID")
-def revoke(key_id: str) -> None:
-    """End the key with this ID; servers notice within a second."""
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option("Print {id, name, role, revoked_at}.")
+def revoke(key_id: str, yes: bool, as_json: bool) -> None:
+    """End the key with this ID for good; servers notice within a second.
+
+    It asks only where somebody can answer: a script that ends a stolen key must not stop.
+
+    \b
+    Example:
+      queuelog keys revoke key_0123456789ab --yes
+    """
     with one_line_errors():
-        record = _registry().revoke(key_id)
-        click.echo(f"revoked {record.id} of {record.name}", err=True)
+        registry = _registry()
+        confirm(f"End {key_id} for good?", yes=yes or not somebody_is_there())
+        record = registry.revoke(key_id)
+        if as_json:
+            shown = _shown(record)
+            names = ("id", "name", "role", "revoked_at")
+            click.echo(json.dumps({name: shown[name] for name in names}))
+        else:
+            click.echo(f"revoked {record.id} of {record.name}", err=True)
 
 
 @keys.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print {id, name, role, key}.")
+@json_option("Print {id, name, role, key}.")
 def rotate(name: str, as_json: bool) -> None:
-    """Make a second key for NAME with the same powers; revoke the old one when it is unused."""
+    """Make a second key for NAME with the same powers; revoke the old one when it is unused.
+
+    \b
+    Example:
+      queuelog keys rotate shop
+    """
     with one_line_errors():
         record, key = _registry().rotate(name)
         _print_key(record, key, as_json)

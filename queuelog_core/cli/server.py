@@ -1,6 +1,7 @@
 """`queuelog serve`."""
 
 import contextlib
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from queuelog_core.cli.shared import HOME, home_of, one_line_errors
+from queuelog_core.cli.screen import json_line
+from queuelog_core.cli.shared import HOME, fail, home_of, json_option, one_line_errors
 from queuelog_core.config import DEFAULT_STORE, load_config
 from queuelog_core.errors import ConfigError
 
@@ -28,15 +30,20 @@ if TYPE_CHECKING:
     help="What the demo's worker runs: a module with handlers(folder).",
 )
 @click.option("--no-upkeep", is_flag=True, help="Leave recovery and purge to another process.")
-def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool) -> None:
-    """Serve the whole API.
+@json_option("Print {url} once it serves.")
+def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool, as_json: bool) -> None:
+    """Serve the whole API until Ctrl-C.
 
     \b
-    Example:
+    Examples:
       queuelog serve --port 8080
+      queuelog serve --demo --port 0
     """
-    from queuelog_core.serve import Options
-    from queuelog_core.serve import serve as run
+    try:
+        from queuelog_core.serve import Options
+        from queuelog_core.serve import serve as run
+    except ModuleNotFoundError as error:
+        fail(f"{error.name} is not installed", hint="pip install 'queuelog[server]'")
 
     with one_line_errors():
         config = load_config()
@@ -47,14 +54,15 @@ def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool) -> N
             upkeep=not no_upkeep,
             folder=HOME,
             load_handlers=_load_handlers(handlers) if demo else None,
+            ready=lambda url: _say(json_line({"url": url})) if as_json else None,
         )
-        run(config, options, _say)
+        run(config, options, functools.partial(_say, err=as_json))
 
 
-def _say(text: str) -> None:
+def _say(text: str, *, err: bool = False) -> None:
     # A reader of stdout that is gone must not end the server.
     with contextlib.suppress(OSError):
-        click.echo(text)
+        click.echo(text, err=err)
 
 
 def _load_handlers(module: str) -> "LoadHandlers":

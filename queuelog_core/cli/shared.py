@@ -1,44 +1,48 @@
-"""What the commands share: errors in one line, exit codes, durations, tables, JSON lines."""
+"""What the commands share: options, questions, errors in one line, exit codes."""
 
 import contextlib
-import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
+from queuelog_core.cli.screen import cell, say
 from queuelog_core.client import (
     Client,
     ClientError,
     Conflict,
     Forbidden,
     NotFound,
+    PayloadTooLarge,
+    ServerError,
     Unauthorized,
     Unreachable,
 )
 from queuelog_core.config import DEFAULT_KEYS, DEFAULT_STORE
-from queuelog_core.errors import ConfigError, StoreUnavailable
+from queuelog_core.errors import ConfigError, NoKey, StoreUnavailable
 
 HOME = Path(".queuelog")
 BUDGET_SECONDS = 10.0
-"""Somebody sits in front of it and waits."""
+"""How long one call is tried while somebody sits in front of it and waits."""
+LONG_BUDGET_SECONDS = 60.0
+"""And while it is one of many that should not end half done."""
 FAILED, USAGE, NOT_FOUND, AUTH, CONFLICT, SERVER = range(1, 7)
-HINTS: Mapping[type[ClientError], str] = {
-    Unauthorized: "set QUEUELOG_API_KEY",
-    Forbidden: "queuelog keys list shows what a key may do",
-    Unreachable: "is QUEUELOG_URL right, and does the server run?",
-}
-_CODES: Sequence[tuple[type[ClientError], int]] = (
-    (NotFound, NOT_FOUND),
-    (Unauthorized, AUTH),
-    (Forbidden, AUTH),
-    (Conflict, CONFLICT),
-    (Unreachable, SERVER),
+INTERRUPTED = 130
+# The first that fits: exit code and what to try. A refused body names its fields already.
+_ENDS: Sequence[tuple[type[ClientError], int, str | None]] = (
+    (NotFound, NOT_FOUND, "a job that the key may not see is not found either"),
+    (Unauthorized, AUTH, "set QUEUELOG_API_KEY"),
+    (Forbidden, AUTH, "on the server, queuelog keys list shows what each key may do"),
+    (Conflict, CONFLICT, "queuelog jobs show ID tells the state that the job is in"),
+    (ServerError, SERVER, "the server's log tells the cause; sending it again is safe"),
+    (Unreachable, SERVER, "is QUEUELOG_URL right, and does the server run?"),
+    (PayloadTooLarge, FAILED, "store it elsewhere and enqueue a reference"),
+    (ClientError, FAILED, None),
 )
+_F = TypeVar("_F", bound=Callable[..., Any])
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])", re.ASCII)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -64,17 +68,39 @@ def seconds_in(text: str) -> int | None:
     return None if match is None else int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
 
 
+def json_option(help_text: str = "Print JSON lines.") -> Callable[[_F], _F]:
+    """`--json`, for programs; every command has it."""
+    return click.option("--json", "as_json", is_flag=True, help=help_text)
+
+
+def somebody_is_there() -> bool:
+    """Whether questions can be answered."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """End the command unless somebody agrees; where nobody can be asked, only `--yes` does."""
+    if yes:
+        return
+    if not somebody_is_there():
+        raise click.UsageError("nobody can be asked here: say --yes")
+    if not click.confirm(question, err=True):
+        fail("nothing was changed")
+
+
 @contextlib.contextmanager
 def one_line_errors() -> Iterator[None]:
     """End the command with one line for what a user or an operator can mend."""
     try:
         yield
     except ConfigError as error:
-        fail(str(error))
+        fail(str(error), AUTH if isinstance(error, NoKey) else FAILED)
     except StoreUnavailable as error:
         fail(f"the store cannot be used: {error.reason}")
     except ClientError as error:
         _fail_like_the_server(error)
+    except UnicodeEncodeError:
+        raise click.UsageError("an argument is not UTF-8") from None
     except TimeoutError as error:
         fail(str(error))
     except BrokenPipeError:
@@ -84,65 +110,33 @@ def one_line_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def calling() -> Iterator[Client]:
+def calling(budget_seconds: float = BUDGET_SECONDS) -> Iterator[Client]:
     """A client from the settings, whose errors end the command in one line."""
-    with one_line_errors(), Client(budget_seconds=BUDGET_SECONDS) as client:
+    with one_line_errors(), Client(budget_seconds=budget_seconds) as client:
         yield client
 
 
-def fail(text: str, code: int = FAILED) -> NoReturn:
-    """Tell what went wrong and end the command."""
-    click.echo(f"error: {text}", err=True)
+def fail(
+    text: str, code: int = FAILED, *, hint: str | None = None, request: str | None = None
+) -> NoReturn:
+    """Tell what went wrong, what to try and which request the log knows, and end the command."""
+    for name, words in (("error", text), ("hint", hint), ("request", request)):
+        if words:
+            tell(name, words)
     sys.exit(code)
+
+
+def tell(name: str, words: str) -> None:
+    """Say on one line of stderr what others may have worded."""
+    say(f"{name}: {cell(' '.join(words.split()))}", err=True)
 
 
 def _fail_like_the_server(error: ClientError) -> NoReturn:
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
-    click.echo(f"error: {error}", err=True)
-    hint = next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), None)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)
-    request_id = getattr(error, "request_id", None)
-    if request_id:
-        click.echo(f"request: {request_id}", err=True)
-    sys.exit(code)
+    code, hint = next((code, hint) for kind, code, hint in _ENDS if isinstance(error, kind))
+    fail(str(error), code, hint=hint, request=getattr(error, "request_id", None))
 
 
 def home_of(*settings: str) -> None:
     """Make the folder that the defaults lie in, if one of them is in use."""
     if {*settings} & {DEFAULT_STORE, DEFAULT_KEYS}:
         HOME.mkdir(mode=0o700, exist_ok=True)
-
-
-def print_rows(rows: Iterable[Any], columns: Sequence[str], *, as_json: bool) -> None:
-    """Named tuples: as JSON lines with all their fields, or as a table of some of them."""
-    if as_json:
-        for row in rows:
-            click.echo(json.dumps(row._asdict(), default=_as_text, ensure_ascii=False))
-        return
-    shown = [{name: getattr(row, name) for name in columns} for row in rows]
-    for line in table(shown):
-        click.echo(line)
-
-
-def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Rows in columns under their names."""
-    cells = (
-        [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)] if rows else []
-    )
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%SZ")
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return "-" if value is None or value == "" else str(value)
-
-
-def _as_text(value: object) -> str:
-    assert isinstance(value, datetime)
-    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

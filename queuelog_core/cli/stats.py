@@ -1,45 +1,58 @@
 """`queuelog stats`: the numbers of the queue."""
 
-import json
-import time
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from queuelog_core.cli.shared import calling, table
+from queuelog_core.cli.screen import Row, json_line, looks, print_table
+from queuelog_core.cli.shared import Duration, calling, json_option
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Every two seconds, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
-def stats(watch: bool, as_json: bool) -> None:
-    """Show how many jobs there are, by type and status, and how long the oldest due one waits.
+@click.option("--watch", is_flag=True, help="Again and again, until Ctrl-C.")
+@click.option("--interval", type=Duration(), default="2s", show_default=True, help="With --watch.")
+@click.option("--rounds", type=click.IntRange(1), help="With --watch: end after so many.")
+@json_option("Print what the API answers, a line each time.")
+def stats(watch: bool, interval: int, rounds: int | None, as_json: bool) -> None:
+    """Show the numbers of the queue.
+
+    How many jobs there are by type and status, and how long the oldest due one waits.
 
     \b
-    Example:
-      queuelog stats --watch
+    Examples:
+      queuelog stats
+      queuelog stats --watch --interval 1s --rounds 2
     """
-    with calling() as client:
-        while True:
+    with calling() as client, contextlib.suppress(KeyboardInterrupt):
+        for _ in looks(interval, rounds if watch else 1):
             numbers = client.stats()
             if as_json:
-                click.echo(json.dumps(numbers))
-            else:
-                for line in _lines(numbers):
-                    click.echo(line)
-            if not watch:
-                return
-            time.sleep(2)
+                click.echo(json_line(numbers))
+                continue
+            print_table(counts_by_type(numbers))
+            click.echo()
+            for line in told(numbers):
+                click.echo(line)
 
 
-def _lines(numbers: Any) -> Iterator[str]:
-    yield from table([{"type": name, **counts} for name, counts in numbers["types"].items()])
-    yield ""
-    for name in ("due", "delayed", "expired_leases"):
-        more = " or more" if numbers[name]["capped"] else ""
-        yield f"{name}: {numbers[name]['count']}{more}"
+def counts_by_type(numbers: Any) -> list[Row]:
+    """A row for each type with its number of jobs in each status."""
+    return [{"type": name, **counts} for name, counts in numbers["types"].items()]
+
+
+def told(numbers: Any) -> Sequence[str]:
+    """The other numbers in words."""
     ages = {name: age for name, age in numbers["oldest_due_age_seconds"].items() if age is not None}
     waits = ", ".join(f"{name} {age:.0f} s" for name, age in ages.items())
-    yield f"oldest due: {waits or '-'}"
-    yield f"late reports: {numbers['late_reports']}"
+    counted = {name: numbers[name] for name in ("due", "delayed", "expired_leases")}
+    return [
+        *(f"{name}: {_shown(count)}" for name, count in counted.items()),
+        f"oldest due: {waits or '-'}",
+        f"late reports: {numbers['late_reports']}",
+    ]
+
+
+def _shown(count: Any) -> str:
+    return f"{count['count']}{' or more' if count['capped'] else ''}"

@@ -169,6 +169,9 @@ class StoreFile(Protocol):
     def check(self) -> Sequence[str]:
         """What is wrong with the file, in words; nothing when all is well."""
 
+    def migrate(self) -> tuple[int, int]:
+        """Bring the file to this version of the schema: the versions before and after."""
+
     def close(self) -> None:
         """Give the file back."""
 

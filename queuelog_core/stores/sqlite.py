@@ -30,7 +30,7 @@ from queuelog_core.stores.sqlite_check import find_faults
 from queuelog_core.stores.sqlite_claim import Ask, look, take
 from queuelog_core.stores.sqlite_file import SqliteFile
 from queuelog_core.stores.sqlite_lists import list_page
-from queuelog_core.stores.sqlite_schema import is_current, migrate
+from queuelog_core.stores.sqlite_schema import is_current, migrate, migrations, version
 from queuelog_core.stores.sqlite_stats import read_stats
 from queuelog_core.stores.volume import LOCAL, NETWORK, Volume, is_network
 from queuelog_core.transitions import came_late
@@ -201,6 +201,12 @@ class SqliteStore:
     def check(self) -> Sequence[str]:
         """What is wrong with the file, in words; nothing when all is well."""
         return self._file.read(find_faults, snapshot=True)
+
+    def migrate(self) -> tuple[int, int]:
+        before = self._file.read(version)
+        if before != len(migrations()):
+            self._file.write(migrate)
+        return before, len(migrations())
 
     def check_writable(self) -> None:
         self._file.write(lambda connection: connection.execute(sql.PROBE), PROBE_BUSY_SECONDS)

@@ -181,16 +181,18 @@ def on_terminal(
 
 def _shown(master: int, process: "subprocess.Popen[bytes]", interrupted_after: str | None) -> str:
     """All that was written to a terminal until its last writer has ended."""
-    shown, awaited = b"", (interrupted_after or "").encode()
+    shown, awaited, pause = b"", (interrupted_after or "").encode(), 0.3
     # Linux raises when nobody holds the other end any more.
     with os.fdopen(master, "rb", buffering=0) as terminal, contextlib.suppress(OSError):
         while True:
             if not select.select([terminal], [], [], SECONDS_MAX)[0]:
                 process.kill()
             shown += terminal.read(65_536) or b""
-            while awaited and awaited in shown and not select.select([terminal], [], [], 0.3)[0]:
-                # One that comes just before the command begins to wait is noticed with the next.
+            while awaited and awaited in shown and not select.select([terminal], [], [], pause)[0]:
+                # One that comes just before the command begins to wait is noticed with the next,
+                # which must not meet a command that is about to end.
                 process.send_signal(signal.SIGINT)
+                pause = 10.0
     return shown.decode()
 
 

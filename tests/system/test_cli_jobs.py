@@ -1,44 +1,15 @@
 """The command as a producer and an operator use it, against a real server with its demo worker."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.servers import COMMAND, Server, environment, serving
+from tests.support.servers import serving
+from tests.system.cli_scene import Shell
 
 MAIL = '{"to": "ada@example.com"}'
-
-
-class Shell:
-    """Runs commands with the keys of one demo server."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.keys = server.demo_keys()
-
-    def __call__(
-        self, *arguments: str, key: str = "ADMIN_KEY", stdin: str = ""
-    ) -> "subprocess.CompletedProcess[str]":
-        settings = {"QUEUELOG_URL": self.server.url, "QUEUELOG_API_KEY": self.keys.get(key, key)}
-        return subprocess.run(
-            [COMMAND, *arguments],
-            cwd=self.server.folder,
-            env=environment(**settings),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    def lines(self, *arguments: str) -> list[Any]:
-        done = self(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +44,15 @@ def test_every_line_of_stdin_becomes_a_job(shell: Shell) -> None:
     assert len({int(line) for line in done.stdout.splitlines()}) == 250
 
 
-def test_a_line_that_is_no_object_stops_before_it_and_names_it(shell: Shell) -> None:
-    done = shell("enqueue", "email", "-", stdin='{"to": "a@example.com"}\n[1]\n')
+def test_a_line_that_is_no_object_is_named_and_stops_no_other(shell: Shell) -> None:
+    done = shell("enqueue", "email", "-", "--delay", "1h", stdin=f"{MAIL}\n[1]\n{MAIL}\n")
 
-    assert done.returncode == 2
-    assert "line 2 must be a JSON object" in done.stderr
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr.splitlines() == [
+        "error: line 2: must be a JSON object",
+        "error: lines refused: 1; the others are enqueued",
+    ]
 
 
 def test_the_payload_may_come_from_a_file(shell: Shell) -> None:
@@ -98,17 +73,18 @@ def test_a_job_is_cancelled_and_redriven(shell: Shell) -> None:
     assert redriven.stdout == f"{job_id} is pending\n"
 
 
-def test_a_redrive_by_filter_counts_asks_and_then_redrives(shell: Shell) -> None:
+def test_a_redrive_by_filter_counts_and_needs_yes_where_nobody_can_be_asked(shell: Shell) -> None:
     made = [shell("enqueue", "pdf", "{}", "--delay", "2h").stdout.strip() for _ in range(3)]
     shell("jobs", "cancel", *made)
     where = ("jobs", "redrive", "--status", "cancelled", "--type", "pdf")
 
     counted = shell(*where, "--dry-run")
-    refused = shell(*where, stdin="n\n")
+    refused = shell(*where, stdin="y\n")
     redriven = shell(*where, "--yes")
 
     assert counted.stdout == "3\n"
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--yes" in refused.stderr
     assert redriven.stdout == "3\n"
 
 

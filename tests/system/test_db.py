@@ -107,6 +107,7 @@ def test_a_purge_deletes_what_finished_long_ago_in_the_statuses_named(tmp_path: 
 
         left = [server.call("GET", f"/jobs/{n}", key).status for n in (old, new, waiting)]
     assert (other.returncode, other.stdout) == (0, "0\n")
-    assert (asked.returncode, asked.stdout, kept) == (1, "", 200)
+    assert (asked.returncode, asked.stdout, kept) == (2, "", 200)
+    assert "--yes" in asked.stderr
     assert (purged.returncode, purged.stdout) == (0, "1\n")
     assert left == [404, 200, 200]

@@ -186,7 +186,13 @@ def test_a_wrong_usage_ends_with_2_and_makes_nothing(
 
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Usage: queuelog keys" in done.stderr
+    command = " ".join(("queuelog keys", *arguments[:1]))
+    told = done.stderr.splitlines()
+    if arguments:
+        assert [line.partition(": ")[0] for line in told] == ["error", "hint"]
+        assert told[1] == f"hint: {command} --help"
+    else:
+        assert told[0].startswith(f"Usage: {command}")
     assert not (tmp_path / ".queuelog" / "keys.json").exists()
 
 

@@ -1,0 +1,1 @@
+"""What is generated, and how the machine is prepared."""
