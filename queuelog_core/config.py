@@ -17,6 +17,8 @@ DEFAULT_KEYS = "file:.queuelog/keys.json"
 DEFAULT_JOB_TYPES = "infra/job_types.toml"
 DEFAULT_URL = "http://127.0.0.1:8080"
 RETENTION_DAYS_MAX = 3650
+LAMBDA_SECONDS_MAX = 900
+_SECONDS = re.compile(r"[0-9]{1,4}", re.ASCII)
 _DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
 _URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
 _KEY = re.compile(r"[!-~]+")
@@ -31,6 +33,27 @@ class Config(NamedTuple):
     job_types: Path
     retention_days: int
     log_level: str
+
+
+class MaintainConfig(NamedTuple):
+    """What the scheduled upkeep needs besides: `stage` names its metrics."""
+
+    stage: str
+    backups: Path
+
+
+class DrainConfig(NamedTuple):
+    """What the scheduled worker runs with. A job may take `job_seconds` of the whole; `bucket` and
+    `sender` None: what handlers make goes into `folder`."""
+
+    url: str
+    key: str
+    key_secret: str
+    drain_seconds: int
+    job_seconds: int
+    folder: Path
+    bucket: str | None
+    sender: str | None
 
 
 class ClientConfig(NamedTuple):
@@ -76,6 +99,37 @@ def _has_a_port_that_may_be(url: str) -> bool:
         return urlsplit(url).port != 0
     except ValueError:
         return False
+
+
+def load_maintain_config(environ: Mapping[str, str] | None = None) -> MaintainConfig:
+    """Read QUEUELOG_STAGE and QUEUELOG_BACKUPS."""
+    values = os.environ if environ is None else environ
+    return MaintainConfig(
+        stage=values.get("QUEUELOG_STAGE") or "local",
+        backups=Path(values.get("QUEUELOG_BACKUPS") or ".queuelog/backups"),
+    )
+
+
+def load_drain_config(environ: Mapping[str, str] | None = None) -> DrainConfig:
+    """Read what a stage says of its drain. Raises ConfigError naming the variable."""
+    values = os.environ if environ is None else environ
+    return DrainConfig(
+        url=values.get("QUEUELOG_URL") or DEFAULT_URL,
+        key=values.get("QUEUELOG_API_KEY") or "",
+        key_secret=values.get("QUEUELOG_API_KEY_SECRET") or "",
+        drain_seconds=_seconds("QUEUELOG_DRAIN_SECONDS", values),
+        job_seconds=_seconds("QUEUELOG_DRAIN_JOB_SECONDS", values),
+        folder=Path(values.get("QUEUELOG_FOLDER") or ".queuelog"),
+        bucket=values.get("QUEUELOG_BUCKET") or None,
+        sender=values.get("QUEUELOG_SENDER") or None,
+    )
+
+
+def _seconds(name: str, values: Mapping[str, str]) -> int:
+    text = values.get(name) or ""
+    if not _SECONDS.fullmatch(text) or not 1 <= int(text) <= LAMBDA_SECONDS_MAX:
+        raise ConfigError(f"{name} must be a whole number from 1 to {LAMBDA_SECONDS_MAX}")
+    return int(text)
 
 
 def _days(text: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from queuelog_core.identity import Identity, Role
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry import KeyRegistry
 
 RUNNER = "DEMO_RUNNER_KEY"
 _SAMPLES = {
@@ -19,7 +19,7 @@ _SAMPLES = {
 _LINE = re.compile(r"([A-Z_]+)=(\S+)")
 
 
-def sample_keys(registry: FileRegistry, path: Path, url: str) -> dict[str, str]:
+def sample_keys(registry: KeyRegistry, path: Path, url: str) -> dict[str, str]:
     """The demo's keys by variable name, kept in a 0600 file that a shell can source."""
     kept = dict(_LINE.findall(path.read_text("utf-8"))) if path.exists() else {}
     keys = {
@@ -37,7 +37,7 @@ def sample_keys(registry: FileRegistry, path: Path, url: str) -> dict[str, str]:
     return keys
 
 
-def _fresh_key(registry: FileRegistry, name: str, role: Role, priority_max: Priority) -> str:
+def _fresh_key(registry: KeyRegistry, name: str, role: Role, priority_max: Priority) -> str:
     """A new key; those of the same name are of no use to anybody once their text is lost."""
     for record in registry.records():
         if record.name == name and record.revoked_at is None:

@@ -31,6 +31,19 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+READERS = frozenset(Role)
+PRODUCERS = frozenset({Role.PRODUCER, Role.ADMIN})
+WORKERS = frozenset({Role.WORKER, Role.ADMIN})
+ADMINS = frozenset({Role.ADMIN})
+AUTHORIZERS: Mapping[str, frozenset[Role]] = {
+    "reader": READERS,
+    "producer": PRODUCERS,
+    "worker": WORKERS,
+    "admin": ADMINS,
+}
+"""Who may pass each of the gateway's authorizers."""
+
+
 class Identity(NamedTuple):
     """Who a key stands for. `types` None: every type on the allowlist; `key_id` is for logs."""
 

@@ -29,7 +29,7 @@ from queuelog_core.demo import (
 from queuelog_core.errors import ConfigError, StoreBusy
 from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
-from queuelog_core.key_registry import FileRegistry, open_registry
+from queuelog_core.key_registry import KeyRegistry, open_registry
 from queuelog_core.logs import set_up_logging
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Store
@@ -121,7 +121,7 @@ def _refuse_a_store_without_writes(store: Store) -> None:
     return store.check_writable()
 
 
-def _listen(queue: Queue, registry: FileRegistry, options: Options) -> Any:
+def _listen(queue: Queue, registry: KeyRegistry, options: Options) -> Any:
     try:
         # One socket, whatever a name stands for: waitress' server for several has no address.
         found = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
@@ -187,7 +187,7 @@ def _url(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def _greeting(url: str, registry: FileRegistry) -> str:
+def _greeting(url: str, registry: KeyRegistry) -> str:
     if registry.records():
         return f"queuelog serves {url}; Ctrl-C stops it."
     return (

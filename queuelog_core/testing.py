@@ -21,7 +21,7 @@ from queuelog_core.clock import SystemClock
 from queuelog_core.identity import Role
 from queuelog_core.job import Priority
 from queuelog_core.job_types import Backoff, BackoffKind, JobTypes, Policy, load_job_types
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from queuelog_core.queue import Queue
 from queuelog_core.stores import open_store
 from queuelog_core.worker import Discard, Drained, HeldJob, Retry, Worker

@@ -1,6 +1,6 @@
 """The handlers that the worker runs, a module per job type. Add yours here.
 
-`handlers(folder)` binds each to the folder that it may write to.
+`handlers(folder)` binds each to where it puts what it makes: a folder, or an S3 bucket and SES.
 """
 
 from functools import partial
@@ -10,10 +10,12 @@ from functions.job_handlers import email, pdf, sync
 from queuelog_core.worker import Handler
 
 
-def handlers(folder: Path) -> dict[str, Handler]:
-    """Job type to handler."""
+def handlers(
+    folder: Path, *, bucket: str | None = None, sender: str | None = None
+) -> dict[str, Handler]:
+    """Job type to handler. With `sender` emails are sent by SES from that address."""
     return {
-        "email": partial(email.run, folder=folder / "outbox"),
-        "pdf": partial(pdf.run, folder=folder / "pdf"),
-        "sync": partial(sync.run, folder=folder / "sync"),
+        "email": partial(email.run, folder=folder / "outbox", sender=sender),
+        "pdf": partial(pdf.run, folder=folder / "pdf", bucket=bucket),
+        "sync": partial(sync.run, folder=folder / "sync", bucket=bucket),
     }

@@ -1,28 +1,42 @@
-"""pdf: writes a PDF file with a title and wrapped text.
+"""pdf: writes a PDF file with a title and wrapped text into a folder or an S3 bucket.
 
 Payload: {"title"?, "text"?}. Characters that the built-in font lacks are shown as question marks.
 """
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from functions.job_handlers.aws import client
 from queuelog_core.worker import HeldJob
 
 FONT, SIZE, LEADING, MARGIN = "Helvetica", 11, 15, 56
 
 
-def run(job: HeldJob, folder: Path) -> dict[str, Any]:
-    """Returns {"file", "pages"}."""
-    from reportlab.lib.pagesizes import A4
-    from reportlab.pdfgen.canvas import Canvas
-
-    payload = job.payload
+def run(job: HeldJob, folder: Path, bucket: str | None = None) -> dict[str, Any]:
+    """Returns {"file", "pages"}: a path, or an s3:// address. Running it twice writes the same."""
+    data, pages = _drawn(job.payload)
+    if bucket is not None:
+        key = f"pdf/job-{job.id}.pdf"
+        client("s3").put_object(Bucket=bucket, Key=key, Body=data, ContentType="application/pdf")
+        return {"file": f"s3://{bucket}/{key}", "pages": pages}
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"job-{job.id}.pdf"
     fresh = target.with_suffix(".new")
+    fresh.write_bytes(data)
+    fresh.replace(target)
+    return {"file": str(target), "pages": pages}
+
+
+def _drawn(payload: Mapping[str, Any]) -> tuple[bytes, int]:
+    """The file and its number of pages."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.pdfgen.canvas import Canvas
+
+    drawn = io.BytesIO()
     width, height = A4
-    canvas = Canvas(str(fresh), pagesize=A4, invariant=True)
+    canvas = Canvas(drawn, pagesize=A4, invariant=True)
     title = _in_font(payload.get("title", "Untitled"))
     canvas.setTitle(title)
     lines = [*_wrapped(title, width), "", *_wrapped(_in_font(payload.get("text", "")), width)]
@@ -33,8 +47,7 @@ def run(job: HeldJob, folder: Path) -> dict[str, Any]:
             canvas.drawString(MARGIN, height - MARGIN - row * LEADING, line)
         canvas.showPage()
     canvas.save()
-    fresh.replace(target)
-    return {"file": str(target), "pages": -(-len(lines) // per_page)}
+    return drawn.getvalue(), -(-len(lines) // per_page)
 
 
 def _in_font(value: object) -> str:

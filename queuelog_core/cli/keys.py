@@ -18,9 +18,15 @@ from queuelog_core.clock import SystemClock, format_instant
 from queuelog_core.config import load_config
 from queuelog_core.identity import NAME, KeyRecord, Role
 from queuelog_core.job import PRIORITIES
-from queuelog_core.key_registry import FileRegistry, open_registry
+from queuelog_core.key_registry import KeyRegistry, open_registry
 
 _LIFETIME_SECONDS_MAX = 36_500 * 86_400
+_registry_option = click.option(
+    "--registry",
+    "place",
+    metavar="PLACE",
+    help="file:PATH or secretsmanager:NAME; QUEUELOG_KEYS if not given.",
+)
 
 
 @click.group()
@@ -28,10 +34,10 @@ def keys() -> None:
     """Make, list, revoke and rotate API keys."""
 
 
-def _registry() -> FileRegistry:
-    config = load_config()
-    home_of(config.keys)
-    return open_registry(config.keys, SystemClock())
+def _registry(place: str | None) -> KeyRegistry:
+    place = place or load_config().keys
+    home_of(place)
+    return open_registry(place, SystemClock())
 
 
 @keys.command()
@@ -40,6 +46,7 @@ def _registry() -> FileRegistry:
 @click.option("--priority-max", type=click.Choice(list(PRIORITIES)), help="Highest priority.")
 @click.option("--types", help="Comma-separated job types; all of them if not given.")
 @click.option("--expires", metavar="90d", help="Lifetime in s, m, h or d; for ever if not given.")
+@_registry_option
 @json_option("Print {id, name, role, key}.")
 def create(
     name: str,
@@ -47,6 +54,7 @@ def create(
     priority_max: str | None,
     types: str | None,
     expires: str | None,
+    place: str | None,
     as_json: bool,
 ) -> None:
     """Make a key for NAME and print it, this once.
@@ -58,7 +66,7 @@ def create(
     cap = priority_max or ("critical" if role == Role.ADMIN else "medium")
     lifetime = None if expires is None else _seconds(expires)
     with one_line_errors():
-        registry = _registry()
+        registry = _registry(place)
         record, key = registry.create(
             name,
             Role(role),
@@ -67,11 +75,13 @@ def create(
             expires_at=None if lifetime is None else SystemClock()() + lifetime * 1000,
         )
         _print_key(record, key, as_json)
+        _warn_when_nearly_full(registry)
 
 
 @keys.command("list")
+@_registry_option
 @json_option()
-def list_keys(as_json: bool) -> None:
+def list_keys(place: str | None, as_json: bool) -> None:
     """List keys, without their secrets.
 
     \b
@@ -79,7 +89,7 @@ def list_keys(as_json: bool) -> None:
       queuelog keys list
     """
     with one_line_errors():
-        shown = [_shown(record) for record in _registry().records()]
+        shown = [_shown(record) for record in _registry(place).records()]
         if not as_json:
             return print_table(shown)
         for document in shown:
@@ -89,9 +99,11 @@ def list_keys(as_json: bool) -> None:
 @keys.command()
 @click.argument("key_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@_registry_option
 @json_option("Print {id, name, role, revoked_at}.")
-def revoke(key_id: str, yes: bool, as_json: bool) -> None:
-    """End the key with this ID for good; servers notice within a second.
+def revoke(key_id: str, yes: bool, place: str | None, as_json: bool) -> None:
+    """End the key with this ID for good; servers notice within a second, deployments in
+    two minutes.
 
     It asks only where somebody can answer: a script that ends a stolen key must not stop.
 
@@ -100,7 +112,7 @@ def revoke(key_id: str, yes: bool, as_json: bool) -> None:
       queuelog keys revoke key_0123456789ab --yes
     """
     with one_line_errors():
-        registry = _registry()
+        registry = _registry(place)
         confirm(f"End {key_id} for good?", yes=yes or not somebody_is_there())
         record = registry.revoke(key_id)
         if as_json:
@@ -113,8 +125,9 @@ def revoke(key_id: str, yes: bool, as_json: bool) -> None:
 
 @keys.command()
 @click.argument("name")
+@_registry_option
 @json_option("Print {id, name, role, key}.")
-def rotate(name: str, as_json: bool) -> None:
+def rotate(name: str, place: str | None, as_json: bool) -> None:
     """Make a second key for NAME with the same powers; revoke the old one when it is unused.
 
     \b
@@ -122,8 +135,10 @@ def rotate(name: str, as_json: bool) -> None:
       queuelog keys rotate shop
     """
     with one_line_errors():
-        record, key = _registry().rotate(name)
+        registry = _registry(place)
+        record, key = registry.rotate(name)
         _print_key(record, key, as_json)
+        _warn_when_nearly_full(registry)
 
 
 def _print_key(record: KeyRecord, key: str, as_json: bool) -> None:
@@ -131,6 +146,11 @@ def _print_key(record: KeyRecord, key: str, as_json: bool) -> None:
     click.echo(json.dumps(shown) if as_json else key)
     if not as_json:
         click.echo(f"{record.id} of {record.name}; it is not shown again", err=True)
+
+
+def _warn_when_nearly_full(registry: KeyRegistry) -> None:
+    if registry.is_nearly_full():
+        click.echo("warning: there is room for few further keys in this registry", err=True)
 
 
 def _shown(record: KeyRecord) -> dict[str, Any]:

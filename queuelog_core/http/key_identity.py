@@ -5,10 +5,10 @@ from typing import Any
 from queuelog_core.errors import Forbidden, Unauthorized
 from queuelog_core.http.app import Identify
 from queuelog_core.identity import Identity
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry import KeyRegistry
 
 
-def identify_by_key(registry: FileRegistry) -> Identify:
+def identify_by_key(registry: KeyRegistry) -> Identify:
     """Look the key up; every unfit one gets the same answer."""
 
     def identify(environ: dict[str, Any]) -> Identity:

@@ -80,6 +80,7 @@ def identify(environ: dict[str, Any]) -> Identity:
 
 
 def _open_app(group: str) -> Flask:
+    set_up_logging("INFO")  # so that a setting that is wrong is told in our form as well
     config = load_config()
     set_up_logging(config.log_level)
     return create_app(open_queue(config), identify, routes_of(group))

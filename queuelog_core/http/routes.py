@@ -21,12 +21,8 @@ from queuelog_core.http.bodies import (
     ReleaseBody,
 )
 from queuelog_core.http.call import Call, Reply
-from queuelog_core.identity import Role
+from queuelog_core.identity import ADMINS, AUTHORIZERS, PRODUCERS, READERS, WORKERS, Role
 
-READERS = frozenset(Role)
-PRODUCERS = frozenset({Role.PRODUCER, Role.ADMIN})
-WORKERS = frozenset({Role.WORKER, Role.ADMIN})
-ADMINS = frozenset({Role.ADMIN})
 OPEN: frozenset[Role] = frozenset()
 
 
@@ -47,12 +43,8 @@ class Route(NamedTuple):
 
     @property
     def authorizer(self) -> str | None:
-        """The Lambda authorizer in front of the route: the least role that may pass."""
-        if not self.roles:
-            return None
-        if self.roles == READERS:
-            return "reader"
-        return min(self.roles - {Role.ADMIN}, default=Role.ADMIN).value
+        """The Lambda authorizer in front of the route; None where everybody may pass."""
+        return next((name for name, roles in AUTHORIZERS.items() if roles == self.roles), None)
 
 
 ROUTES: tuple[Route, ...] = (

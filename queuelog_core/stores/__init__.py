@@ -194,6 +194,17 @@ def open_file(url: str) -> StoreFile:
     return open_sqlite(*_path_and_query(url), existing=True)
 
 
+def restore_file(url: str, copy: Path, stamp: str) -> Path:
+    """Put a backup in the place of the file of such an address. What was there goes beside it, its
+    name ending with the stamp; returns where. Raises ConfigError for a copy that is not whole."""
+    from queuelog_core.stores.sqlite_restore import restore
+
+    path = Path(_path_and_query(url)[0]).resolve()
+    aside = path.with_name(f"{path.name}.before-{stamp}")
+    restore(path, copy, aside)
+    return aside
+
+
 def _path_and_query(url: str) -> tuple[str, str]:
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)

@@ -27,14 +27,14 @@ def back_up(file: SqliteFile, target: Path) -> None:
         ) from None
     try:
         _copy(file, draft)
-        _sync(draft)
+        sync_to_disk(draft)
         # A link, because a rename would replace a file that has come meanwhile.
         target.hardlink_to(draft)
     except FileExistsError:
         raise ConfigError(f"{target} exists: name a new file") from None
     finally:
         draft.unlink()
-    _sync(target.parent)
+    sync_to_disk(target.parent)
 
 
 def _copy(file: SqliteFile, draft: Path) -> None:
@@ -67,7 +67,8 @@ def _told_of(draft: Path) -> Iterator[None]:
         raise translate(error, draft) from error
 
 
-def _sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
+    """Bring a file, or a folder's names, to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -44,7 +44,7 @@ def measure() -> Results:
     with scratch() as folder:
         ratios += [crowded, http_ratios.in_process(folder), http_ratios.served(folder)]
     with scratch() as folder:
-        ratios.append(start_ratios.measure(folder))
+        ratios += start_ratios.measure(folder)
     with scratch() as folder:
         claims = claim_backlog.measure(folder)
     with scratch() as folder:

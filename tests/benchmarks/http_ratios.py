@@ -16,7 +16,7 @@ from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.identity import Role
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from queuelog_core.queue import Queue
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.benchmarks.load import requests_a_second

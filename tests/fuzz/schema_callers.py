@@ -7,8 +7,8 @@ from schemathesis import AuthContext, Case
 from schemathesis.core import NotSet
 from schemathesis.wfc.escalation import EscalatingAuthProvider
 
-from queuelog_core.http.routes import ADMINS, ROUTES, WORKERS
-from queuelog_core.identity import Role
+from queuelog_core.http.routes import ROUTES
+from queuelog_core.identity import ADMINS, WORKERS, Role
 from tests.fuzz.schema_server import IDENTITIES
 
 KEY = "X-API-Key"

@@ -8,7 +8,7 @@ from typing import Any
 
 from queuelog_core.http.app import create_app
 from queuelog_core.http.lambda_adapter import handle, identify
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from tests.functions.events import http_event
 from tests.fuzz.schema_server import Server, Wsgi
 

@@ -14,7 +14,7 @@ from queuelog_core.http.app import create_app
 from queuelog_core.http.cursor import encode_cursor
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.identity import Identity, Role, generate_key
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from queuelog_core.leases import Wanted
 from queuelog_core.probe import Probe
 from queuelog_core.queue import Queue

@@ -12,7 +12,7 @@ from queuelog_core.http.app import Identify
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.identity import KeyRecord, Role
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from tests.fuzz.soak_choices import Choices
 from tests.support.factories import NOON, FakeClock, FakeSeconds
 

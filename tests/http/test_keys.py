@@ -10,7 +10,7 @@ from queuelog_core.http.app import create_app
 from queuelog_core.http.key_identity import identify_by_key
 from queuelog_core.identity import Role, generate_key
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from tests.support.factories import FakeClock
 from tests.support.http import Api, assert_problem, json_of
 

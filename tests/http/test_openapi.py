@@ -17,6 +17,7 @@ from tests.support.http import ROOT, Api, identify, json_of
 DOCUMENT: Any = openapi_document()
 GENERATED: dict[Path, str] = runpy.run_path(str(ROOT / "scripts" / "generate.py"))["generated"]()
 HTTP_YML = ROOT / "infra" / "http.yml"
+ROLES_YML = ROOT / "infra" / "roles.yml"
 BY_NAME = {route.name: route for route in ROUTES}
 PATHS = [(route.method, route.path) for route in ROUTES]
 
@@ -45,7 +46,12 @@ def test_generated_files_are_fresh(path: Path) -> None:
 
 
 def test_every_generated_file_is_compared() -> None:
-    assert set(GENERATED) == {ROOT / "openapi.json", HTTP_YML, ROOT / "docs" / "cli.md"}
+    assert set(GENERATED) == {
+        ROOT / "openapi.json",
+        HTTP_YML,
+        ROLES_YML,
+        ROOT / "docs" / "cli.md",
+    }
 
 
 def test_the_served_document_is_the_generated_one(api: Api) -> None:

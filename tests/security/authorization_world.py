@@ -15,7 +15,7 @@ from queuelog_core.http.lambda_adapter import identify as identify_by_authorizer
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Role, generate_key
 from queuelog_core.job import PRIORITIES, Job
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from queuelog_core.queue import Queue
 from queuelog_core.stores import Filter, open_store
 from tests.functions.events import http_event, with_headers
@@ -30,7 +30,8 @@ REQUEST_ID = "matrix"
 _EXPIRY_SECONDS = 60
 
 
-def _body(method: str, path: str, state: str) -> str | None:
+def body_of(method: str, path: str, state: str) -> str | None:
+    """What a row of the table sends."""
     bodies = BODIES.get(f"{method} {path}", {})
     body = bodies.get(state, bodies.get("any"))
     return None if body is None else json.dumps(body)
@@ -68,7 +69,7 @@ class World:
         self.store = open_store(f"sqlite:///{path}")
         self.queue = Queue(self.store, plain_types(), clock, random=lambda: 0.0)
         self.app = create_app(self.queue, identify_by_key(keys.registry))
-        self._keys = keys
+        self.keys = keys
         self._client = self.app.test_client()
         self._function = cache(self._open_function)
         self._jobs_before = self._jobs()
@@ -82,21 +83,25 @@ class World:
     ) -> Answer:
         """Send what a row of the table stands for, to the server or to the function it is for."""
         if front == "server":
-            place = f"{self._place(path, state)}?{query}"
-            return self._serve(caller, method, place, _body(method, path, state))
+            place = f"{self.place(path, state)}?{query}"
+            return self._serve(caller, method, place, body_of(method, path, state))
         return self.invoke(FUNCTIONS[method, path], caller, method, path, state, query)
 
     def invoke(
         self, group: str, caller: str, method: str, path: str, state: str, query: str = ""
     ) -> Answer:
         """Send it to the function of a group, as an authorizer lets it through."""
-        key = self._keys.secrets[caller]
-        identity = None if key is None else self._keys.registry.identify(key)
-        body = _body(method, path, state)
-        event = http_event(method, self._place(path, state), identity, body, rawQueryString=query)
+        key = self.keys.secrets[caller]
+        identity = None if key is None else self.keys.registry.identify(key)
+        body = body_of(method, path, state)
+        event = http_event(method, self.place(path, state), identity, body, rawQueryString=query)
         event = with_headers(event, x__request__id=REQUEST_ID)
         reply = handle(lambda: self._function(group), event, None)
         return Answer(reply["statusCode"], reply["headers"], reply.get("body", ""))
+
+    def function_of(self, method: str, path: str) -> Flask:
+        """The application of the function that serves a route."""
+        return self._function(FUNCTIONS[method, path])
 
     def post(self, caller: str, path: str, body: Any, **headers: str) -> Any:
         """What the server makes or hands out for this body."""
@@ -107,7 +112,7 @@ class World:
     def _serve(
         self, caller: str, method: str, place: str, body: str | None, **headers: str
     ) -> Answer:
-        key = self._keys.secrets[caller]
+        key = self.keys.secrets[caller]
         headers |= {"X-Request-Id": REQUEST_ID} | ({} if key is None else {"X-API-Key": key})
         media_type = None if body is None else "application/json"
         reply = self._client.open(
@@ -115,7 +120,8 @@ class World:
         )
         return Answer(reply.status_code, dict(reply.headers), reply.get_data(as_text=True))
 
-    def _place(self, path: str, state: str) -> str:
+    def place(self, path: str, state: str) -> str:
+        """The path with the id of the job in that state."""
         return path.replace("{id}", str(self.ids.get(state)))
 
     def _open_function(self, group: str) -> Flask:
@@ -130,11 +136,11 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._keys = Keys(folder / "keys.json")
+        self.keys = Keys(folder / "keys.json")
         self._clock = FakeClock()
         self._ids = {"malformed": 0, "absent": 999_999}
         self._made = 0
-        self._world: World | None = World(folder / "0.db", self._keys, self._clock, self._ids)
+        self._world: World | None = World(folder / "0.db", self.keys, self._clock, self._ids)
         self._prepare(self._world)
         # Copies of the closed file are cheaper than jobs that are led through their lives again.
         self.close()
@@ -144,7 +150,7 @@ class Stage:
             self._made += 1
             path = self._folder / f"{self._made}.db"
             shutil.copy(self._folder / "0.db", path)
-            self._world = World(path, self._keys, self._clock, self._ids)
+            self._world = World(path, self.keys, self._clock, self._ids)
         return self._world
 
     def leave(self) -> None:

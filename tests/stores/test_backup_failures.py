@@ -24,7 +24,7 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "backups" / "monday.db"
 
 
-@pytest.mark.parametrize("step", ["_copy", "_sync"])
+@pytest.mark.parametrize("step", ["_copy", "sync_to_disk"])
 def test_a_backup_that_is_interrupted_leaves_nothing(
     store: SqliteStore, target: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -57,7 +57,7 @@ def back_up_and_die(source: Path, target: Path, step: str) -> None:
     open_file(f"sqlite:///{source}").backup(target)
 
 
-@pytest.mark.parametrize("step", ["_copy", "_sync"])
+@pytest.mark.parametrize("step", ["_copy", "sync_to_disk"])
 def test_a_backup_that_is_killed_leaves_no_target_and_says_what_to_delete(
     tmp_path: Path, target: Path, step: str
 ) -> None:

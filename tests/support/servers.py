@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from queuelog_core.clock import SystemClock
 from queuelog_core.identity import Role
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from tests.support.http import ROOT
 
 COMMAND = Path(sys.executable).parent / "queuelog"

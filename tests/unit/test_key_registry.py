@@ -13,7 +13,7 @@ import pytest
 from queuelog_core.errors import ConfigError
 from queuelog_core.identity import KeyRecord, Role
 from queuelog_core.job import Priority
-from queuelog_core.key_registry import FileRegistry
+from queuelog_core.key_registry.file import FileRegistry
 from tests.support.factories import NOON, FakeClock, FakeSeconds
 
 MEDIUM, HIGH = Priority.MEDIUM, Priority.HIGH

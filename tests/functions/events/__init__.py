@@ -9,6 +9,7 @@ from queuelog_core.identity import Identity
 
 _FOLDER = Path(__file__).parent
 SCHEDULED: Any = json.loads((_FOLDER / "scheduled.json").read_text("utf-8"))
+_AUTHORIZER: Any = json.loads((_FOLDER / "authorizer.json").read_text("utf-8"))
 _HTTP_API: Any = json.loads((_FOLDER / "http_api.json").read_text("utf-8"))
 
 
@@ -26,6 +27,15 @@ def http_event(
     if identity is not None:
         proved = {"identity": json.dumps(identity.to_json())}
         event["requestContext"]["authorizer"] = {"lambda": proved}
+    return event | changes
+
+
+def authorizer_event(key: str, method: str = "POST", path: str = "/jobs", **changes: Any) -> Any:
+    """What the gateway asks an authorizer about a request with this key."""
+    event = copy.deepcopy(_AUTHORIZER)
+    event |= {"identitySource": [key], "rawPath": path, "routeKey": f"{method} {path}"}
+    event["headers"]["x-api-key"] = key
+    event["requestContext"]["http"] |= {"method": method, "path": path}
     return event | changes
 
 

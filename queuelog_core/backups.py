@@ -1,0 +1,41 @@
+"""The backups of a deployment: made each night, a week of them kept, put back on request."""
+
+from pathlib import Path
+
+from queuelog_core.clock import format_instant
+from queuelog_core.errors import ConfigError
+from queuelog_core.stores import open_file, restore_file
+
+KEPT = 7
+
+
+def back_up(store: str, folder: Path, now: int) -> str:
+    """A whole copy of the file, read through, in the folder; older ones beyond a week of them are
+    deleted. Returns its name."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = folder / f"queuelog-{_stamp(now)}.db"
+    file = open_file(store)
+    try:
+        file.backup(target)
+    finally:
+        file.close()
+    for old in names(folder)[:-KEPT]:
+        (folder / old).unlink()
+    return target.name
+
+
+def names(folder: Path) -> list[str]:
+    """What there is, the oldest first."""
+    return sorted(path.name for path in folder.glob("queuelog-*Z.db"))
+
+
+def restore(store: str, folder: Path, name: str, now: int) -> str:
+    """Put a backup in the place of the file. Returns the name under which the old one lies beside
+    it. Raises ConfigError for a name that is none of `names`."""
+    if name not in names(folder):
+        raise ConfigError("there is no backup of this name: ask with list_backups")
+    return restore_file(store, folder / name, _stamp(now)).name
+
+
+def _stamp(now: int) -> str:
+    return format_instant(now).translate({ord(":"): "", ord("-"): ""})
