@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well, `setup.sh soak`
 # for the long ones; `setup.sh peers` prepares .venv-peers, the other queues that are measured.
-# `test` prepares node_modules too, what checks the contract from TypeScript.
+# `offline` is `run` and node_modules, what emulates and deploys; `test` prepares these too, and
+# .venv-cloud, an emulator of AWS (`setup.sh cloud`).
 # What the machine lacks is named at once, with the command that brings it.
 set -eu
 
@@ -27,18 +28,22 @@ if [ "$purpose" = test ]; then
     command -v git >/dev/null || lacks "git" "apt-get install git"
     command -v strace >/dev/null || lacks "strace" "apt-get install strace"
     command -v faketime >/dev/null || lacks "faketime" "apt-get install faketime"
+fi
+if [ "$purpose" = test ] || [ "$purpose" = offline ]; then
     node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null ||
         lacks "node 20 or newer" "apt-get install nodejs"
     command -v npm >/dev/null || lacks "npm" "apt-get install npm"
 fi
 
 environment=.venv
+marker=$purpose
 serves="$purpose"
 case $purpose in
-run) set -- -r requirements.txt && serves="run test soak" ;;
+run | offline) set -- -r requirements.txt && marker=run && serves="run test soak" ;;
 test) set -- -r requirements.txt -r requirements-dev.txt && serves="test soak" ;;
 soak) set -- -r requirements.txt -r requirements-dev.txt -r requirements-soak.txt ;;
 peers) set -- -r requirements-peers.txt && environment=.venv-peers ;;
+cloud) ;;
 *) lacks "a purpose called $purpose" "sh scripts/setup.sh run" ;;
 esac
 
@@ -55,7 +60,19 @@ python_packages() {
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
     [ "$purpose" = peers ] ||
         "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
-    echo "$wanted" >"$environment/installed-$purpose"
+    echo "$wanted" >"$environment/installed-$marker"
+}
+
+cloud_packages() {
+    wanted=$({ pwd; cat requirements-cloud.txt; } | cksum | tr ' ' -)
+    [ "$(cat .venv-cloud/installed-cloud 2>/dev/null)" != "$wanted" ] || return 0
+
+    echo "queuelog: installing into .venv-cloud" >&2
+    # The emulator wants other versions of what the tests' own tools are built on.
+    "$python" -m venv --clear --without-pip .venv-cloud
+    .venv/bin/python -m pip --python .venv-cloud/bin/python install --quiet \
+        --disable-pip-version-check --no-deps -r requirements-cloud.txt
+    echo "$wanted" >.venv-cloud/installed-cloud
 }
 
 node_packages() {
@@ -68,5 +85,12 @@ node_packages() {
     echo "$wanted" >node_modules/installed
 }
 
-python_packages "$@"
-[ "$purpose" != test ] || node_packages
+[ "$purpose" = cloud ] || python_packages "$@"
+case $purpose in
+test)
+    node_packages
+    cloud_packages
+    ;;
+offline) node_packages ;;
+cloud) cloud_packages ;;
+esac

@@ -1,0 +1,88 @@
+"""`make deploy STAGE=prod`: builds, deploys and, the first time, makes the keys of a stage.
+
+    python -m scripts.deploy STAGE [--region R] [--source-only | --built] [NAME=VALUE …]
+
+Each NAME=VALUE is a parameter of serverless.yml; with --built the packages of the last build are
+deployed as they are. Credentials are the AWS tools' own. Run again it deploys again and leaves the
+keys alone.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from queuelog_core.clock import SystemClock
+from queuelog_core.errors import ConfigError
+from queuelog_core.identity import Role
+from queuelog_core.job import Priority
+from queuelog_core.key_registry import KeyRegistry, open_registry
+from queuelog_core.key_registry.secret import put_secret_text, secret_text
+from scripts.build_lambda import RUNTIME
+
+ROOT = Path(__file__).parent.parent
+SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
+REGION = "eu-west-1"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="deploy", description=__doc__)
+    options.add_argument("stage")
+    options.add_argument("--region", default=os.environ.get("AWS_REGION") or REGION)
+    packages = options.add_mutually_exclusive_group()
+    packages.add_argument("--source-only", action="store_true")
+    packages.add_argument("--built", action="store_true")
+    options.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    # Parameters may stand on either side of options.
+    asked = options.parse_intermixed_args()
+    given = dict(text.split("=", 1) for text in asked.parameters)
+    if not asked.built:
+        build(given.get("runtime", RUNTIME), asked.source_only)
+    named = [f"--param={text}" for text in asked.parameters]
+    where = ("--stage", asked.stage, "--region", asked.region)
+    run("node", str(SERVERLESS), "deploy", *where, *named)
+    os.environ["AWS_DEFAULT_REGION"] = asked.region
+    try:
+        make_first_keys(asked.stage)
+    except ConfigError as error:
+        raise SystemExit(f"deploy: the keys could not be made: {error}") from error
+
+
+def build(runtime: str, source_only: bool) -> None:
+    """Into the folder where serverless.yml looks."""
+    out = os.environ.get("QUEUELOG_BUILD") or "build"
+    how = ["--source-only"] if source_only else []
+    run(sys.executable, "-m", "scripts.build_lambda", "--out", out, "--runtime", runtime, *how)
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    if done.returncode:
+        raise SystemExit(f"deploy: {command[1]} ended with {done.returncode}")
+
+
+def make_first_keys(stage: str) -> None:
+    """The admin's key, printed this once, and the scheduled worker's, which only it can read."""
+    place = f"secretsmanager:queuelog-{stage}-keys"
+    registry = open_registry(place, SystemClock())
+    if not registry.records():
+        _, key = registry.create("admin", Role.ADMIN, priority_max=Priority.CRITICAL)
+        print(f"\nThe first admin key of {stage}, which is not shown again:\n\n  {key}\n")
+    give_the_drain_its_key(registry, f"queuelog-{stage}-drain-key")
+    print(f"Further keys: queuelog keys create NAME --role producer --registry {place}")
+
+
+def give_the_drain_its_key(registry: KeyRegistry, secret: str) -> None:
+    """Unless it has one that works; the one before it is left to run out or be revoked."""
+    try:
+        kept = secret_text(secret)
+    except ConfigError:
+        kept = ""
+    if not (kept and registry.identify(kept)):
+        _, key = registry.create("drain", Role.WORKER, priority_max=Priority.MEDIUM)
+        put_secret_text(secret, key)
+
+
+if __name__ == "__main__":
+    main()

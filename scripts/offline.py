@@ -1,0 +1,53 @@
+"""`make offline`: the whole API under serverless-offline, on this folder's SQLite file and keys.
+
+    python -m scripts.offline [--port 3000]
+
+Makes the demo's keys once, prints what to type, and becomes the node process itself, so that a
+signal reaches it.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+from queuelog_core.clock import SystemClock
+from queuelog_core.demo import RUNNER, banner, sample_keys
+from queuelog_core.key_registry import open_registry
+
+ROOT = Path(__file__).parent.parent
+SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="offline", description=__doc__)
+    options.add_argument("--port", type=int, default=3000)
+    options.add_argument("--folder", type=Path, default=Path(".queuelog"))
+    asked = options.parse_args()
+    home = asked.folder.resolve()
+    home.mkdir(mode=0o700, exist_ok=True)
+    url = f"http://127.0.0.1:{asked.port}"
+    registry = f"file:{home}/keys.json"
+    keys = sample_keys(open_registry(registry, SystemClock()), home / "demo.env", url)
+    print(banner(url, keys, asked.folder), flush=True)
+    os.chdir(ROOT)
+    os.execvpe(
+        "node",
+        ["node", str(SERVERLESS), "offline", "--stage", "offline", "--noSponsor"],
+        {
+            **os.environ,
+            # The emulator runs python3 from here, whatever the runtime is called.
+            "VIRTUAL_ENV": str(ROOT / ".venv"),
+            "QUEUELOG_STORE": f"sqlite:///{home}/queuelog.db",
+            "QUEUELOG_KEYS": registry,
+            "QUEUELOG_FOLDER": str(home),
+            "QUEUELOG_URL": url,
+            "QUEUELOG_API_KEY": keys[RUNNER],
+            "QUEUELOG_HTTP_PORT": str(asked.port),
+            "QUEUELOG_LAMBDA_PORT": str(asked.port + 2),
+            "QUEUELOG_WEBSOCKET_PORT": str(asked.port + 1),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
