@@ -18,9 +18,10 @@ run: ## serve on PORT (8080) with sample keys and a worker
 
 offline: ## the whole API under serverless-offline on PORT (3000), its schedules firing
 	@sh scripts/setup.sh offline
-	@exec $(PYTHON) -m scripts.offline --port $(if $(filter 8080,$(PORT)),3000,$(PORT))
+	@exec $(PYTHON) -m scripts.offline --port $(if $(filter file,$(origin PORT)),3000,$(PORT))
 
 deploy: ## deploy STAGE to AWS; PARAMS="bucket=… sender=…" are those of serverless.yml
+	@test -n "$(STAGE)" || { echo 'Say which stage: make deploy STAGE=prod' >&2; exit 2; }
 	@sh scripts/setup.sh offline
 	@$(PYTHON) -m scripts.deploy $(STAGE) $(if $(filter no,$(BYTECODE)),--source-only) $(PARAMS)
 
@@ -55,6 +56,6 @@ soak: ## fuzz parsers for SECONDS_EACH (finds stay in .soak/), the API, every fr
 	@sh scripts/setup.sh test
 	QUEUELOG_FRONTS=all QUEUELOG_CLIENT_SECONDS=30 $(PYTHON) -m pytest -q tests/fronts
 
-generate: ## write openapi.json, infra/http.yml and docs/cli.md anew
+generate: ## write openapi.json, infra/http.yml, infra/roles.yml and docs/cli.md anew
 	@sh scripts/setup.sh test
 	$(PYTHON) -m scripts.generate

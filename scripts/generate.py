@@ -1,4 +1,5 @@
-"""Writes what is generated: openapi.json and infra/http.yml from the routes, docs/cli.md."""
+"""Writes what is generated: openapi.json, infra/http.yml and infra/roles.yml from the route table,
+docs/cli.md from the command."""
 
 import json
 from pathlib import Path

@@ -9,9 +9,10 @@ import click
 from queuelog_core.bootstrap import open_queue
 from queuelog_core.cli.screen import progress
 from queuelog_core.cli.shared import Duration, confirm, json_option, one_line_errors
+from queuelog_core.clock import SystemClock, format_instant
 from queuelog_core.config import load_config
 from queuelog_core.job import TERMINAL, Status
-from queuelog_core.stores import open_file
+from queuelog_core.stores import open_file, restore_file
 
 PURGED_PER_STEP = 1_000
 
@@ -92,6 +93,28 @@ def migrate(as_json: bool) -> None:
         click.echo(f"schema version {after}, nothing to do")
     else:
         click.echo(f"schema version {before} is now {after}")
+
+
+@db.command()
+@click.argument("copy", metavar="BACKUP", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option("Print {aside}.")
+def restore(copy: Path, yes: bool, as_json: bool) -> None:
+    """Put a BACKUP in the place of the file; stop the servers first.
+
+    The file that was there is kept beside it under the name that is printed. A server that still
+    has it open says that it was replaced, and writes nothing more into it.
+
+    \b
+    Example:
+      queuelog db restore backups/monday.db --yes
+    """
+    with one_line_errors():
+        store = load_config().store
+        confirm(f"Replace the jobs by those of {copy}?", yes=yes)
+        at = format_instant(SystemClock()()).replace("-", "").replace(":", "")
+        aside = restore_file(store, copy, at)
+        click.echo(json.dumps({"aside": str(aside)}) if as_json else aside)
 
 
 @db.command()

@@ -111,3 +111,32 @@ def test_a_purge_deletes_what_finished_long_ago_in_the_statuses_named(tmp_path: 
     assert "--yes" in asked.stderr
     assert (purged.returncode, purged.stdout) == (0, "1\n")
     assert left == [404, 200, 200]
+
+
+def test_a_backup_is_put_back_and_the_old_file_lies_aside(tmp_path: Path) -> None:
+    key = make_key(tmp_path, "shop", Role.ADMIN)
+    with serving(tmp_path) as server:
+        job = server.enqueue(key, type="email")
+        db(tmp_path, "backup", "monday.db")
+        later = server.enqueue(key, type="email")
+
+    unasked = db(tmp_path, "restore", "monday.db")
+    restored = db(tmp_path, "restore", "monday.db", "--yes")
+
+    assert (unasked.returncode, unasked.stdout) == (2, "")
+    aside = Path(restored.stdout.strip())
+    assert aside.name.startswith("queuelog.db.before-")
+    assert aside.exists()
+    with serving(tmp_path) as server:
+        assert server.job(key, job["id"])["status"] == "pending"
+        assert server.call("GET", f"/jobs/{later['id']}", key).status == 404
+
+
+def test_what_is_no_backup_is_not_put_in_the_place_of_the_file(tmp_path: Path) -> None:
+    with serving(tmp_path):
+        (tmp_path / "notes.db").write_text("no database")
+
+        refused = db(tmp_path, "restore", "notes.db", "--yes")
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("error: notes.db is no backup: ")
