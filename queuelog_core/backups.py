@@ -7,15 +7,21 @@ from queuelog_core.errors import ConfigError
 from queuelog_core.stores import open_file, restore_file
 
 KEPT = 7
+BYTES_MAX = 64 * 1024 * 1024
+"""On a network volume nobody can write meanwhile: more would keep them waiting for too long."""
 
 
 def back_up(store: str, folder: Path, now: int) -> str:
     """A whole copy of the file, read through, in the folder; older ones beyond a week of them are
     deleted. Returns its name."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for draft in folder.glob("queuelog-*Z.db.new"):
+        draft.unlink()  # of a function that was cut off
     target = folder / f"queuelog-{_stamp(now)}.db"
     file = open_file(store)
     try:
+        if file.size() > BYTES_MAX:
+            raise ConfigError(f"the file is over {BYTES_MAX} bytes: see docs/operations.md")
         file.backup(target)
     finally:
         file.close()

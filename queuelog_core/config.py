@@ -18,8 +18,7 @@ DEFAULT_JOB_TYPES = "infra/job_types.toml"
 DEFAULT_URL = "http://127.0.0.1:8080"
 RETENTION_DAYS_MAX = 3650
 LAMBDA_SECONDS_MAX = 900
-_SECONDS = re.compile(r"[0-9]{1,4}", re.ASCII)
-_DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 _URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
 _KEY = re.compile(r"[!-~]+")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -127,13 +126,13 @@ def load_drain_config(environ: Mapping[str, str] | None = None) -> DrainConfig:
 
 def _seconds(name: str, values: Mapping[str, str]) -> int:
     text = values.get(name) or ""
-    if not _SECONDS.fullmatch(text) or not 1 <= int(text) <= LAMBDA_SECONDS_MAX:
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= LAMBDA_SECONDS_MAX:
         raise ConfigError(f"{name} must be a whole number from 1 to {LAMBDA_SECONDS_MAX}")
     return int(text)
 
 
 def _days(text: str) -> int:
-    if not _DAYS.fullmatch(text) or not 1 <= int(text) <= RETENTION_DAYS_MAX:
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= RETENTION_DAYS_MAX:
         raise ConfigError(
             f"QUEUELOG_RETENTION_DAYS must be a whole number from 1 to {RETENTION_DAYS_MAX}"
         )

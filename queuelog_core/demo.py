@@ -56,8 +56,15 @@ def leave_polling_out_of_the_log(runner: Identity | None) -> None:
     logging.getLogger("queuelog_core.http.app").addFilter(is_wanted)
 
 
-def banner(url: str, keys: dict[str, str], folder: Path) -> str:
-    """What to try, with commands that work when pasted."""
+def banner(
+    url: str,
+    keys: dict[str, str],
+    folder: Path,
+    runs: str = "the demo worker runs it within a second or two",
+    ends: str = "Ctrl-C stops the server; a running job has half a minute to end.",
+) -> str:
+    """What to try, with commands that work when pasted; `runs` and `ends` tell who runs jobs and
+    how it stops."""
     producer, admin = keys["PRODUCER_KEY"], keys["ADMIN_KEY"]
     sample = (
         '{"type":"email","payload":{"to":"ada@example.com","subject":"Hello","body":"It works."}}'
@@ -70,7 +77,7 @@ queuelog serves {url}
   admin     {admin}
   (kept in {folder}/demo.env with the address; data and what the worker makes lie there too)
 
-Enqueue a job; the demo worker runs it within a second or two:
+Enqueue a job; {runs}:
 
   curl -s {url}/jobs -H 'X-API-Key: {producer}' -H 'Content-Type: application/json' -d '{sample}'
 
@@ -82,5 +89,5 @@ Numbers:
 
   curl -s {url}/stats -H 'X-API-Key: {admin}'
 
-Ctrl-C stops the server; a running job has half a minute to end. The data stays.
+{ends} The data stays.
 """

@@ -27,7 +27,7 @@ class ConfigError(Exception):
 
 
 class NoKey(ConfigError):
-    """A client was given no API key."""
+    """There is no API key where one is needed."""
 
 
 class QueuelogError(Exception):

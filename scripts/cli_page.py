@@ -24,6 +24,8 @@ hint: a job that the key may not see is not found either
 request: 744a9e7e9b4e946a
 ```
 
+One of many jobs or lines that is refused is named and stops no other.
+
 | exit code | meaning |
 |---|---|
 | 0 | ok |

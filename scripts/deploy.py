@@ -9,12 +9,13 @@ keys alone.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from queuelog_core.clock import SystemClock
-from queuelog_core.errors import ConfigError
+from queuelog_core.errors import ConfigError, NoKey
 from queuelog_core.identity import Role
 from queuelog_core.job import Priority
 from queuelog_core.key_registry import KeyRegistry, open_registry
@@ -29,14 +30,16 @@ REGION = "eu-west-1"
 def main() -> None:
     options = argparse.ArgumentParser(prog="deploy", description=__doc__)
     options.add_argument("stage")
-    options.add_argument("--region", default=os.environ.get("AWS_REGION") or REGION)
+    options.add_argument("--region", default=region_of_the_environment())
     packages = options.add_mutually_exclusive_group()
     packages.add_argument("--source-only", action="store_true")
     packages.add_argument("--built", action="store_true")
     options.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
     # Parameters may stand on either side of options.
     asked = options.parse_intermixed_args()
-    given = dict(text.split("=", 1) for text in asked.parameters)
+    if asked.stage == "offline":
+        raise SystemExit("deploy: offline is the stage of `make offline`: choose another name")
+    given = dict(map(parameter, asked.parameters))
     if not asked.built:
         build(given.get("runtime", RUNTIME), asked.source_only)
     named = [f"--param={text}" for text in asked.parameters]
@@ -44,9 +47,25 @@ def main() -> None:
     run("node", str(SERVERLESS), "deploy", *where, *named)
     os.environ["AWS_DEFAULT_REGION"] = asked.region
     try:
-        make_first_keys(asked.stage)
+        make_first_keys(asked.stage, asked.region)
     except ConfigError as error:
         raise SystemExit(f"deploy: the keys could not be made: {error}") from error
+
+
+def region_of_the_environment() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """Name and value; the framework takes unknown names without a word."""
+    name, equals, value = text.partition("=")
+    defaults = (ROOT / "serverless.yml").read_text("utf-8").partition("  default:")[2]
+    known = re.findall(r"^    (\w+):", defaults.partition("  offline:")[0], re.MULTILINE)
+    if not equals or name not in known:
+        raise SystemExit(f"deploy: {text} is none of {', '.join(known)} with a value")
+    if name == "concurrency" and value not in ("reserved", "unreserved"):
+        raise SystemExit("deploy: concurrency is reserved or unreserved")
+    return name, value
 
 
 def build(runtime: str, source_only: bool) -> None:
@@ -62,7 +81,7 @@ def run(*command: str) -> None:
         raise SystemExit(f"deploy: {command[1]} ended with {done.returncode}")
 
 
-def make_first_keys(stage: str) -> None:
+def make_first_keys(stage: str, region: str) -> None:
     """The admin's key, printed this once, and the scheduled worker's, which only it can read."""
     place = f"secretsmanager:queuelog-{stage}-keys"
     registry = open_registry(place, SystemClock())
@@ -70,14 +89,15 @@ def make_first_keys(stage: str) -> None:
         _, key = registry.create("admin", Role.ADMIN, priority_max=Priority.CRITICAL)
         print(f"\nThe first admin key of {stage}, which is not shown again:\n\n  {key}\n")
     give_the_drain_its_key(registry, f"queuelog-{stage}-drain-key")
-    print(f"Further keys: queuelog keys create NAME --role producer --registry {place}")
+    command = "queuelog keys create NAME --role producer --registry"
+    print(f"Further keys: AWS_DEFAULT_REGION={region} {command} {place}")
 
 
 def give_the_drain_its_key(registry: KeyRegistry, secret: str) -> None:
     """Unless it has one that works; the one before it is left to run out or be revoked."""
     try:
         kept = secret_text(secret)
-    except ConfigError:
+    except NoKey:
         kept = ""
     if not (kept and registry.identify(kept)):
         _, key = registry.create("drain", Role.WORKER, priority_max=Priority.MEDIUM)

@@ -8,6 +8,7 @@ signal reaches it.
 
 import argparse
 import os
+import socket
 from pathlib import Path
 
 from queuelog_core.clock import SystemClock
@@ -16,6 +17,9 @@ from queuelog_core.key_registry import open_registry
 
 ROOT = Path(__file__).parent.parent
 SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
+
+RUNS = "the scheduled worker runs it at the next full minute"
+ENDS = "Ctrl-C stops it; a job that runs then waits for its lease and runs again."
 
 
 def main() -> None:
@@ -27,8 +31,9 @@ def main() -> None:
     home.mkdir(mode=0o700, exist_ok=True)
     url = f"http://127.0.0.1:{asked.port}"
     registry = f"file:{home}/keys.json"
+    refuse_a_port_in_use(asked.port)
     keys = sample_keys(open_registry(registry, SystemClock()), home / "demo.env", url)
-    print(banner(url, keys, asked.folder), flush=True)
+    print(banner(url, keys, asked.folder, RUNS, ENDS), flush=True)
     os.chdir(ROOT)
     os.execvpe(
         "node",
@@ -47,6 +52,17 @@ def main() -> None:
             "QUEUELOG_WEBSOCKET_PORT": str(asked.port + 1),
         },
     )
+
+
+def refuse_a_port_in_use(port: int) -> None:
+    """Before the keys' file names an address that somebody else serves."""
+    for each in range(port, port + 3):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", each))
+            except OSError as error:
+                raise SystemExit(f"offline: port {each} is taken: choose another PORT") from error
 
 
 if __name__ == "__main__":

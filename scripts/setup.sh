@@ -30,8 +30,8 @@ if [ "$purpose" = test ]; then
     command -v faketime >/dev/null || lacks "faketime" "apt-get install faketime"
 fi
 if [ "$purpose" = test ] || [ "$purpose" = offline ]; then
-    node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null ||
-        lacks "node 20 or newer" "apt-get install nodejs"
+    node -e 'const [a, b] = process.versions.node.split("."); process.exit(+a > 20 || (+a == 20 && +b >= 19) ? 0 : 1)' \
+        2>/dev/null || lacks "node 20.19 or newer" "apt-get install nodejs"
     command -v npm >/dev/null || lacks "npm" "apt-get install npm"
 fi
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from queuelog_core.clock import Clock, monotonic_seconds
 from queuelog_core.documents import compact
-from queuelog_core.errors import ConfigError
+from queuelog_core.errors import ConfigError, NoKey
 from queuelog_core.identity import KeyRecord
 from queuelog_core.key_registry import Change, KeyRegistry, document_of, records_in
 
@@ -144,11 +144,19 @@ class SecretRegistry(KeyRegistry):
 
 
 def secret_text(name: str) -> str:
-    """What a secret holds. Raises ConfigError, also when nothing was put into it yet."""
-    answer: Any = _in_our_words(name, lambda: _secrets_manager().get_secret_value(SecretId=name))
-    if not answer.get("SecretString"):
-        raise ConfigError(f"the secret {name} is empty")
-    return str(answer["SecretString"])
+    """What a secret holds. Raises ConfigError; NoKey when nothing was put into it yet."""
+    client = _in_our_words(name, _secrets_manager)
+
+    def read() -> Any:
+        try:
+            return client.get_secret_value(SecretId=name).get("SecretString")
+        except client.exceptions.ResourceNotFoundException:
+            return None
+
+    text = _in_our_words(name, read)
+    if not text:
+        raise NoKey(f"the secret {name} is empty")
+    return str(text)
 
 
 def put_secret_text(name: str, text: str) -> None:

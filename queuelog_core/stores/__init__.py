@@ -166,6 +166,9 @@ class StoreFile(Protocol):
         """Copy all jobs as they are at one instant, while others go on. Raises ConfigError for a
         target that exists."""
 
+    def size(self) -> int:
+        """Bytes of the file."""
+
     def check(self) -> Sequence[str]:
         """What is wrong with the file, in words; nothing when all is well."""
 

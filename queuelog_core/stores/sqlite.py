@@ -198,6 +198,9 @@ class SqliteStore:
         ConfigError for a target that exists."""
         back_up(self._file, target)
 
+    def size(self) -> int:
+        return self._file.path.stat().st_size
+
     def check(self) -> Sequence[str]:
         """What is wrong with the file, in words; nothing when all is well."""
         return self._file.read(find_faults, snapshot=True)

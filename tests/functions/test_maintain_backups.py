@@ -99,6 +99,29 @@ def test_a_backup_that_fails_takes_none_of_the_older_ones_away(
     assert backups() == before
 
 
+def test_a_file_that_would_keep_writers_waiting_is_not_copied(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(backing_up, "BYTES_MAX", 1000)
+
+    assert function.handler(BACKUP, None) == {"ok": False}
+
+    (record,) = caplog.records
+    assert "the file is over 1000 bytes" in vars(record)["fields"]["cause"]
+    assert backups() == []
+
+
+def test_what_a_function_that_was_cut_off_left_is_removed(queue: Queue) -> None:
+    function.handler(BACKUP, None)
+    (whole,) = backups()
+    draft = whole.with_name("queuelog-20260101T000000.000Z.db.new")
+    draft.write_text("half")
+    whole.unlink()
+
+    assert function.handler(BACKUP, None)["ok"] is True
+    assert not draft.exists()
+
+
 def test_a_backup_counts_as_one_for_the_alarm(
     queue: Queue, capfd: pytest.CaptureFixture[str]
 ) -> None:

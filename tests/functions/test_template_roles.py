@@ -55,7 +55,7 @@ PERMITTED: dict[str, Permissions] = {
         in_bucket("/pdf/*"): {"s3:PutObject"},
         in_bucket("/sync/*"): {"s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"},
         in_bucket(): {"s3:ListBucket"},
-        f"arn:${{AWS::Partition}}:ses:{HERE}:identity/${{Sender}}": {
+        f"arn:${{AWS::Partition}}:ses:{HERE}:identity/*": {
             "ses:SendEmail",
             "ses:SendRawEmail",
         },

@@ -134,7 +134,6 @@ def test_the_default_stage_is_throttled(template: Template) -> None:
     assert stage["StageName"] == "$default"
     assert stage["AutoDeploy"] is True
     assert stage["DefaultRouteSettings"] == {
-        "DetailedMetricsEnabled": True,
         "ThrottlingRateLimit": 50,
         "ThrottlingBurstLimit": 100,
     }
