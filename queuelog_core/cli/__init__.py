@@ -38,6 +38,10 @@ class Main(click.Group):
             fail(error.format_message())
         except click.Abort:
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            # What stdout did not take is lost: its flush at the end would only complain once more.
+            sys.stdout = None
+            fail(error.strerror or str(error))
 
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})

@@ -11,6 +11,7 @@ from queuelog_core.cli.lines import (
     end_unless_all_were_taken,
     enqueue_lines,
     json_object,
+    stdin_lines,
 )
 from queuelog_core.cli.screen import json_line
 from queuelog_core.cli.shared import (
@@ -19,8 +20,9 @@ from queuelog_core.cli.shared import (
     Duration,
     calling,
     json_option,
+    only_with,
 )
-from queuelog_core.client import new_job
+from queuelog_core.client import Client, Job, new_job
 from queuelog_core.job import PRIORITIES
 
 STDIN = "-"
@@ -61,6 +63,9 @@ def enqueue(
       queuelog enqueue email '{"to": "bob@example.com"}' --wait
       cat addresses.jsonl | queuelog enqueue email - --idempotency-key monday
     """
+    only_with("--wait", wait, "timeout")
+    if idempotency_key == "":
+        raise click.UsageError("the KEY of --idempotency-key is empty: is its variable set?")
     fields = {
         "priority": asked["priority"],
         "max_retries": asked["max_retries"],
@@ -73,12 +78,22 @@ def enqueue(
     found = None if payload is None else _payload(payload)
     with calling(BUDGET_SECONDS) as client:
         job = client.enqueue(job_type, found, idempotency_key=idempotency_key, **fields)
-        if wait:
-            job = client.wait(job.id, timeout_seconds=timeout)
-    click.echo(json_line(job._asdict()) if as_json else job.id)
+        _print(client, job, timeout if wait else None, as_json)
+
+
+def _print(client: Client, job: Job, timeout: int | None, as_json: bool) -> None:
+    """Tell which job it is, before a wait that may be broken off, and then what became of it."""
     if not as_json:
+        click.echo(job.id)
+    elif timeout:
+        click.echo(f"waits for job {job.id}", err=True)
+    if timeout:
+        job = client.wait(job.id, timeout_seconds=timeout)
+    if as_json:
+        click.echo(json_line(job._asdict()))
+    else:
         click.echo(f"{job.type} is {job.status}", err=True)
-    if wait and job.status != "completed":
+    if timeout and job.status != "completed":
         sys.exit(1)
 
 
@@ -88,10 +103,9 @@ def _enqueue_stdin(job_type: str, fields: dict[str, Any], key: str | None, as_js
         payload = json_object(line, PAYLOAD_DEPTH_MAX)
         return new_job(job_type, payload, idempotency_key=own, **fields)
 
-    if sys.stdin is None:
-        raise click.UsageError("stdin is closed")
+    stream = stdin_lines()
     with calling(LONG_BUDGET_SECONDS) as client:
-        counts = enqueue_lines(client, sys.stdin.buffer, to_job, as_json=as_json)
+        counts = enqueue_lines(client, stream, to_job, as_json=as_json)
         end_unless_all_were_taken(counts)
 
 

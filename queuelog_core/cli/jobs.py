@@ -8,9 +8,10 @@ import click
 from queuelog_core.cli.filters import filters, wanted
 from queuelog_core.cli.redrive import redrive
 from queuelog_core.cli.screen import cell, json_line, print_rows
-from queuelog_core.cli.shared import calling, json_option
+from queuelog_core.cli.shared import calling, each, json_option
 from queuelog_core.cli.tail import tail
 from queuelog_core.cli.transfer import export, import_jobs
+from queuelog_core.client import Job
 
 SHOWN = ("id", "type", "status", "priority", "attempt", "error_code", "created_at", "worker_id")
 ATTEMPTS_SHOWN = (
@@ -95,15 +96,17 @@ def cancel(job_ids: tuple[int, ...], as_json: bool) -> None:
       queuelog jobs cancel 2 3
     """
     with calling() as client:
-        for job_id in job_ids:
-            job = client.cancel(job_id)
-            asked = job.status != "cancelled"
-            if as_json:
-                told = {"id": job.id, "status": job.status, "cancel_requested": asked}
-                click.echo(json_line(told))
-            else:
-                more = ", its worker is asked to stop" if asked else ""
-                click.echo(f"{job.id} is {job.status}{more}")
+        each(job_ids, lambda job_id: _print_cancelled(client.cancel(job_id), as_json))
+
+
+def _print_cancelled(job: Job, as_json: bool) -> None:
+    asked = job.status != "cancelled"
+    if as_json:
+        told = {"id": job.id, "status": job.status, "cancel_requested": asked}
+        click.echo(json_line(told))
+    else:
+        more = ", its worker is asked to stop" if asked else ""
+        click.echo(f"{job.id} is {job.status}{more}")
 
 
 for command in (redrive, tail, export, import_jobs):

@@ -1,13 +1,17 @@
 """Jobs from JSON lines: what `enqueue TYPE -` and `jobs import` share."""
 
+import sys
 from codecs import BOM_UTF8
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
+import click
+
 from queuelog_core.cli.screen import json_line, progress, say
 from queuelog_core.cli.shared import fail, tell
 from queuelog_core.client import BatchResult, Client
+from queuelog_core.client.errors import error_for
 from queuelog_core.errors import QueuelogError
 from queuelog_core.http.strict_json import DEPTH_MAX, parse_json
 
@@ -78,11 +82,17 @@ def json_object(data: bytes, depth_max: int = DEPTH_MAX) -> dict[str, Any]:
     return value
 
 
+def stdin_lines() -> IO[bytes]:
+    """What comes on stdin."""
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed")
+    return sys.stdin.buffer
+
+
 def _why(result: BatchResult) -> str:
     if result.error is None:
         return "its idempotency key names another job, which is unchanged"
-    faults = result.error.get("errors") or []
-    return "; ".join(fault["message"] for fault in faults) or str(result.error.get("detail"))
+    return str(error_for(result.status, result.error))
 
 
 def _lines_in(stream: IO[bytes]) -> int | None:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from queuelog_core.cli.screen import json_line, progress
-from queuelog_core.cli.shared import LONG_BUDGET_SECONDS, calling, confirm, json_option
+from queuelog_core.cli.shared import LONG_BUDGET_SECONDS, calling, confirm, each, json_option
 from queuelog_core.client import Client
 
 STEP = 200
@@ -57,10 +57,12 @@ def redrive(
 
 
 def _by_id(client: Client, job_ids: tuple[int, ...], as_json: bool) -> None:
-    for job_id in job_ids:
+    def one(job_id: int) -> None:
         job = client.redrive(job_id)
         told = {"id": job.id, "status": job.status}
         click.echo(json_line(told) if as_json else f"{job.id} is {job.status}")
+
+    each(job_ids, one)
 
 
 def _by_filter(

@@ -6,6 +6,7 @@ The library that draws is an extra: without it a terminal is like any other outp
 import contextlib
 import itertools
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ _STYLES = {
     "cancelled": "magenta",
     "released": "yellow",
 }
+_FREE_WORDS = frozenset({"type", "types", "name", "worker_id", "error_code", "error"})
+"""Columns that fold on a narrow terminal before any other does."""
+_FREE_WIDTH_MIN, _GAP = 3, 2
 
 
 def print_rows(rows: Iterable[Any], names: Sequence[str], *, as_json: bool) -> None:
@@ -62,7 +66,7 @@ def print_table(rows: Sequence[Row]) -> None:
         for line in _plain(rows):
             click.echo(line)
     else:
-        console.print(_drawn(rows))
+        console.print(_drawn(rows, console.width))
 
 
 def say(text: object, *, err: bool = False) -> None:
@@ -84,9 +88,12 @@ def progress(words: str, total: int | None = None) -> Iterator[Callable[[int], N
     parts = (TextColumn(f"{words} {counted}"), BarColumn(), TimeElapsedColumn())
     console.soft_wrap = True  # what is printed above the bar stays as it is
     # What is piped must not be drawn on stderr between the bars.
-    with Progress(
-        *parts, console=console, transient=True, redirect_stdout=sys.stdout.isatty()
-    ) as bar:
+    with (
+        _ended_by_sigterm(),
+        Progress(
+            *parts, console=console, transient=True, redirect_stdout=sys.stdout.isatty()
+        ) as bar,
+    ):
         line = bar.add_task(words, total=total)
         yield lambda many: bar.advance(line, many)
 
@@ -102,15 +109,25 @@ def live() -> Iterator[Callable[[Sequence[tuple[str, Sequence[Row]]]], None]]:
     from rich.live import Live
     from rich.text import Text
 
-    with Live(console=console, screen=True, auto_refresh=False) as screen:
+    with _ended_by_sigterm(), Live(console=console, screen=True, auto_refresh=False) as screen:
 
         def draw(tables: Sequence[tuple[str, Sequence[Row]]]) -> None:
             parts: list[RenderableType] = []
             for title, rows in tables:
-                parts += [Text(title, style="bold"), _drawn(rows), Text()]
+                parts += [Text(title, style="bold"), _drawn(rows, console.width), Text()]
             screen.update(Group(*parts), refresh=True)
 
         yield draw
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """End like any command, which gives the terminal back as it was."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def looks(interval_seconds: float, rounds: int | None) -> Iterator[None]:
@@ -129,15 +146,20 @@ def _console(stream: Any) -> "Console | None":
         from rich.console import Console
     except ImportError:
         return None
-    return Console(file=stream, highlight=False)
+    console = Console(file=stream, highlight=False)
+    return None if console.is_dumb_terminal else console
 
 
-def _drawn(rows: Sequence[Row]) -> "RenderableType":
+def _drawn(rows: Sequence[Row], width_max: int) -> "RenderableType":
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0] if rows else ():
-        table.add_column(name, overflow="fold")  # an id that is cut is of no use
+    widths = _widths(rows)
+    fixed = [width + _GAP for name, width in widths.items() if name not in _FREE_WORDS]
+    # Where it is too narrow for that everything folds: an id that is cut is of no use.
+    keeps = sum(fixed) + (len(widths) - len(fixed)) * (_FREE_WIDTH_MIN + _GAP) <= width_max
+    for name in widths:
+        table.add_column(name, overflow="fold", no_wrap=keeps and name not in _FREE_WORDS)
     for row in rows:
         table.add_row(*map(_styled, row.values()))
     return table
@@ -151,11 +173,15 @@ def _styled(value: object) -> "Text":
 
 
 def _plain(rows: Sequence[Row]) -> Iterator[str]:
-    cells = [list(row) for row in rows[:1]]
-    cells += ([cell(value) for value in row.values()] for row in rows)
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+    widths = _widths(rows)
+    for row in [list(widths), *(map(cell, row.values()) for row in rows)] if rows else ():
+        yield (" " * _GAP).join(map(str.ljust, row, widths.values())).rstrip()
+
+
+def _widths(rows: Sequence[Row]) -> dict[str, int]:
+    """How wide each column is, under its name."""
+    names = rows[0] if rows else ()
+    return {name: max(len(name), *(len(cell(row[name])) for row in rows)) for name in names}
 
 
 def _print_titled(tables: Sequence[tuple[str, Sequence[Row]]]) -> None:

@@ -3,11 +3,12 @@
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from queuelog_core.cli.screen import cell, say
 from queuelog_core.client import (
@@ -17,6 +18,7 @@ from queuelog_core.client import (
     Forbidden,
     NotFound,
     PayloadTooLarge,
+    Refused,
     ServerError,
     Unauthorized,
     Unreachable,
@@ -31,6 +33,8 @@ LONG_BUDGET_SECONDS = 60.0
 """And while it is one of many that should not end half done."""
 FAILED, USAGE, NOT_FOUND, AUTH, CONFLICT, SERVER = range(1, 7)
 INTERRUPTED = 130
+DURATION_SECONDS_MAX = 3650 * 86_400
+"""As long as the API lets a job wait."""
 # The first that fits: exit code and what to try. A refused body names its fields already.
 _ENDS: Sequence[tuple[type[ClientError], int, str | None]] = (
     (NotFound, NOT_FOUND, "a job that the key may not see is not found either"),
@@ -59,6 +63,8 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
         seconds = seconds_in(str(value))
         if seconds is None:
             self.fail("looks like 90s, 30m, 12h or 7d", param, context)
+        if seconds > DURATION_SECONDS_MAX:
+            self.fail("is at most 3650d", param, context)
         return seconds
 
 
@@ -71,6 +77,14 @@ def seconds_in(text: str) -> int | None:
 def json_option(help_text: str = "Print JSON lines.") -> Callable[[_F], _F]:
     """`--json`, for programs; every command has it."""
     return click.option("--json", "as_json", is_flag=True, help=help_text)
+
+
+def only_with(option: str, is_given: bool, *others: str) -> None:
+    """Refuse options that would do nothing without `option`."""
+    context = click.get_current_context()
+    for other in others:
+        if not is_given and context.get_parameter_source(other) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{other} does nothing without {option}")
 
 
 def somebody_is_there() -> bool:
@@ -98,7 +112,7 @@ def one_line_errors() -> Iterator[None]:
     except StoreUnavailable as error:
         fail(f"the store cannot be used: {error.reason}")
     except ClientError as error:
-        _fail_like_the_server(error)
+        sys.exit(_tell(error))
     except UnicodeEncodeError:
         raise click.UsageError("an argument is not UTF-8") from None
     except TimeoutError as error:
@@ -106,7 +120,8 @@ def one_line_errors() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly when the reader of stdout is gone
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        words = error.strerror or str(error)
+        fail(f"{error.filename}: {words}" if error.filename else words)
 
 
 @contextlib.contextmanager
@@ -116,13 +131,27 @@ def calling(budget_seconds: float = BUDGET_SECONDS) -> Iterator[Client]:
         yield client
 
 
-def fail(
-    text: str, code: int = FAILED, *, hint: str | None = None, request: str | None = None
-) -> NoReturn:
-    """Tell what went wrong, what to try and which request the log knows, and end the command."""
-    for name, words in (("error", text), ("hint", hint), ("request", request)):
-        if words:
-            tell(name, words)
+def each(job_ids: Iterable[int], call: Callable[[int], None]) -> None:
+    """Call for each job. One that is refused is told by its ID and stops no other, unless nobody
+    answers any more; then the command ends like the first of them."""
+    code = 0
+    for job_id in job_ids:
+        try:
+            call(job_id)
+        except ClientError as error:
+            told = _tell(error, f"{job_id}: ")
+            code = code or told
+            if not isinstance(error, Refused | ServerError):
+                break
+    if code:
+        sys.exit(code)
+
+
+def fail(text: str, code: int = FAILED, *, hint: str | None = None) -> NoReturn:
+    """Tell what went wrong and what to try, and end the command."""
+    tell("error", text)
+    if hint:
+        tell("hint", hint)
     sys.exit(code)
 
 
@@ -131,9 +160,21 @@ def tell(name: str, words: str) -> None:
     say(f"{name}: {cell(' '.join(words.split()))}", err=True)
 
 
-def _fail_like_the_server(error: ClientError) -> NoReturn:
+def _tell(error: ClientError, which: str = "") -> int:
+    """Tell what went wrong, what to try and which request the log knows; returns the exit code."""
     code, hint = next((code, hint) for kind, code, hint in _ENDS if isinstance(error, kind))
-    fail(str(error), code, hint=hint, request=getattr(error, "request_id", None))
+    if isinstance(error, NotFound) and not _names_a_job():
+        hint = "is QUEUELOG_URL right?"
+    request = getattr(error, "request_id", None)
+    for name, words in (("error", f"{which}{error}"), ("hint", hint), ("request", request)):
+        if words:
+            tell(name, words)
+    return code
+
+
+def _names_a_job() -> bool:
+    asked = click.get_current_context().params
+    return asked.get("job_id") is not None or bool(asked.get("job_ids"))
 
 
 def home_of(*settings: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from queuelog_core.cli.screen import Row, json_line, looks, print_table
-from queuelog_core.cli.shared import Duration, calling, json_option
+from queuelog_core.cli.shared import Duration, calling, json_option, only_with
 
 
 @click.command()
@@ -25,6 +25,7 @@ def stats(watch: bool, interval: int, rounds: int | None, as_json: bool) -> None
       queuelog stats
       queuelog stats --watch --interval 1s --rounds 2
     """
+    only_with("--watch", watch, "interval", "rounds")
     with calling() as client, contextlib.suppress(KeyboardInterrupt):
         for _ in looks(interval, rounds if watch else 1):
             numbers = client.stats()

@@ -9,7 +9,7 @@ import click
 
 from queuelog_core.cli.filters import filters, wanted
 from queuelog_core.cli.screen import cell, json_line, looks
-from queuelog_core.cli.shared import Duration, calling, json_option
+from queuelog_core.cli.shared import Duration, calling, json_option, only_with
 from queuelog_core.client import Client, Job, NotFound
 
 PAGE = 200
@@ -37,6 +37,7 @@ def tail(
       queuelog jobs tail -n 5
       queuelog jobs tail -f --type email --rounds 2
     """
+    only_with("-f", follow, "interval", "rounds")
     with calling() as client, contextlib.suppress(KeyboardInterrupt):
         follower = Follower(client, asked)
         for turn, _ in enumerate(looks(interval, rounds if follow else 1)):

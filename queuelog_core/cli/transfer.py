@@ -18,14 +18,25 @@ from queuelog_core.cli.lines import (
     end_unless_all_were_taken,
     enqueue_lines,
     json_object,
+    stdin_lines,
 )
 from queuelog_core.cli.screen import json_line, progress, say
 from queuelog_core.cli.shared import LONG_BUDGET_SECONDS, calling, json_option
 from queuelog_core.client import new_job
 
-UNFINISHED = (None, "pending", "running")
+_UNFINISHED = (None, "pending", "running")
 _CONTENT = ("type", "payload", "priority", "max_retries", "run_at")
 _ORIGIN = ("producer_id", "id", "created_at")
+
+
+class _Input(click.File):
+    """A file to read, or stdin."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> IO[bytes]:
+        """See click.ParamType."""
+        return stdin_lines() if value == "-" else super().convert(value, param, context)
 
 
 @click.command()
@@ -47,7 +58,7 @@ def export(limit: int | None, **asked: Any) -> None:
 
 
 @click.command("import")
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", type=_Input("rb"), default="-")
 @click.option("--finished", is_flag=True, help="Also jobs that are completed, failed or cancelled.")
 @json_option("Print {line, id, replayed} for each job.")
 def import_jobs(file: IO[bytes], finished: bool, as_json: bool) -> None:
@@ -55,7 +66,7 @@ def import_jobs(file: IO[bytes], finished: bool, as_json: bool) -> None:
 
     Each begins anew as pending, with its type, payload, priority, max_retries and run_at, and is
     the key's own. Importing the same lines again, also after an import that broke off, makes no job
-    twice. Finished jobs are passed over unless you ask for them.
+    twice. Finished jobs are passed over unless you ask for them; then they become new jobs, once.
 
     \b
     Examples:
@@ -80,7 +91,7 @@ class _Reader:
 
     def __call__(self, _number: int, text: bytes) -> Mapping[str, Any] | None:
         line = json_object(text)
-        if not self._finished and line.get("status") not in UNFINISHED:
+        if not self._finished and line.get("status") not in _UNFINISHED:
             return None
         if not isinstance(line.get("type"), str):
             raise ValueError("names no type")
@@ -94,10 +105,12 @@ class _Reader:
         )
 
     def _key(self, line: dict[str, Any]) -> str:
-        """The job's own key where it goes on to mean this producer's job; else its content, and
-        for jobs that are written by hand how many like it came before."""
-        own = line.get("idempotency_key")
-        if own and line.get("producer_id") in (None, self._owner):
+        """The job's own key where it goes on to mean this producer's job, which that of a finished
+        one does not; else its content, and for jobs that are written by hand how many like it came
+        before."""
+        own, owner = line.get("idempotency_key"), line.get("producer_id")
+        is_finished = line.get("status") not in _UNFINISHED
+        if own is not None and owner in (None, self._owner) and not is_finished:
             return str(own)
         is_exported = line.get("id") is not None
         # What an exported job goes through later is no other job.

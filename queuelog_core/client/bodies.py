@@ -3,9 +3,9 @@
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from queuelog_core.client.errors import ServerError
 from queuelog_core.client.transport import Response
@@ -13,6 +13,7 @@ from queuelog_core.client.transport import Response
 BATCH_JOBS_MAX = 100
 BATCH_BYTES_MAX = 1_000_000
 _KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_T = TypeVar("_T")
 
 
 def new_job(
@@ -31,7 +32,7 @@ def new_job(
         "payload": payload,
         "priority": priority,
         "max_retries": max_retries,
-        "idempotency_key": idempotency_key or uuid.uuid4().hex,
+        "idempotency_key": _own_or_new(idempotency_key),
         "run_at": shown(run_at),
         "delay_seconds": delay_seconds,
     }
@@ -43,7 +44,7 @@ def chunks(jobs: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
     chunk: list[Mapping[str, Any]] = []
     size = 0
     for job in jobs:
-        keyed = {**job, "idempotency_key": job.get("idempotency_key") or uuid.uuid4().hex}
+        keyed = {**job, "idempotency_key": _own_or_new(job.get("idempotency_key"))}
         length = len(encode(keyed)) + 1
         if chunk and (len(chunk) == BATCH_JOBS_MAX or size + length > BATCH_BYTES_MAX):
             yield chunk
@@ -56,11 +57,16 @@ def chunks(jobs: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
 
 def key_header(key: str | None) -> dict[str, str]:
     """A key as a header, a new one if there is none. Raises ValueError for what none can hold."""
-    key = key or uuid.uuid4().hex
+    key = _own_or_new(key)
     if not _KEY.fullmatch(key):
         raise ValueError("an idempotency key is of printable characters")
     # Headers are sent as Latin-1 and read as UTF-8.
     return {"Idempotency-Key": key.encode().decode("latin-1")}
+
+
+def _own_or_new(key: str | None) -> str:
+    # An empty one is a mistake that the server tells, and not the wish for a new one.
+    return uuid.uuid4().hex if key is None else key
 
 
 def encode(body: Mapping[str, Any]) -> bytes:
@@ -68,13 +74,28 @@ def encode(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def document(response: Response) -> dict[str, Any]:
-    """What an answer says. Raises ServerError when that is no JSON object."""
+def read(response: Response, meaning: Callable[[dict[str, Any]], _T]) -> _T:
+    """What an answer means. Raises ServerError for one that another server must have given."""
+    told = {"detail": "The answer is not a JSON object.", "request_id": request_id(response)}
     found = parsed(response)
     if found is None:
-        told = {"detail": "The answer is not a JSON object.", "request_id": request_id(response)}
         raise ServerError(response.status, told)
-    return found
+    try:
+        return meaning(found)
+    except (KeyError, TypeError, ValueError) as error:
+        told["detail"] = "The answer is not one of queuelog's."
+        raise ServerError(response.status, told) from error
+
+
+def holding(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The meaning of an answer that is handed on as it is, if it has these fields."""
+
+    def checked(found: dict[str, Any]) -> dict[str, Any]:
+        for name in names:
+            found[name]
+        return found
+
+    return checked
 
 
 def request_id(response: Response) -> str | None:

@@ -8,23 +8,25 @@ from urllib.parse import urlencode
 
 from queuelog_core.client.bodies import (
     chunks,
-    document,
     encode,
+    holding,
     key_header,
     new_job,
     parsed,
+    read,
     request_id,
     shown,
 )
 from queuelog_core.client.errors import IdempotencyKeyReused, PayloadTooLarge, error_for
 from queuelog_core.client.results import (
-    Attempt,
     Attempts,
     BatchResult,
     Claimed,
     Job,
     Lease,
+    Page,
     Redriven,
+    batch_results,
 )
 from queuelog_core.client.retries import Patience, retry_after_seconds, send
 from queuelog_core.client.transport import HttpTransport, Request, Response, Transport
@@ -100,7 +102,7 @@ class Client:
         response = self._send("POST", "/jobs", body)
         if _MISMATCH in response.headers:
             raise IdempotencyKeyReused(422, {"detail": "The key names a job of another request."})
-        return Job.from_json(document(response))
+        return read(response, Job.from_json)
 
     def enqueue_many(self, jobs: Iterable[Mapping[str, Any]]) -> Iterator[BatchResult]:
         """Enqueue many jobs as `new_job` makes them, in chunks; a bad one stops no other.
@@ -109,21 +111,21 @@ class Client:
         """
         first = 0
         for chunk in chunks(jobs):
-            results = self._enqueue_chunk(chunk)
-            yield from (BatchResult.from_json(result, first) for result in results)
+            yield from self._enqueue_chunk(chunk, first)
             first += len(chunk)
 
-    def _enqueue_chunk(self, chunk: Sequence[Mapping[str, Any]]) -> Any:
+    def _enqueue_chunk(self, chunk: Sequence[Mapping[str, Any]], first: int) -> list[BatchResult]:
         try:
-            return document(self._send("POST", "/jobs/batch", {"jobs": chunk}))["results"]
+            response = self._send("POST", "/jobs/batch", {"jobs": chunk})
         except PayloadTooLarge as error:
             if len(chunk) > 1:
                 raise
-            return [{"index": 0, "status": error.status, "error": error.problem}]
+            return [BatchResult(first, error.status, error=error.problem)]
+        return read(response, lambda found: batch_results(found, first, len(chunk)))
 
     def get(self, job_id: int) -> Job:
         """A job. Raises NotFound, also for one that is not the key's to see."""
-        return Job.from_json(document(self._send("GET", f"/jobs/{job_id}")))
+        return read(self._send("GET", f"/jobs/{job_id}"), Job.from_json)
 
     def jobs(self, **filters: Any) -> Iterator[Job]:
         """All jobs that match, page by page: status, type, priority, producer_id, worker_id,
@@ -131,16 +133,15 @@ class Client:
         asked = {name: shown(value) for name, value in filters.items() if value is not None}
         while True:
             query = f"?{urlencode(asked)}" if asked else ""
-            answer = document(self._send("GET", f"/jobs{query}"))
-            yield from map(Job.from_json, answer["jobs"])
-            if answer["next_cursor"] is None:
+            page = read(self._send("GET", f"/jobs{query}"), Page.from_json)
+            yield from page.jobs
+            if page.next_cursor is None:
                 return
-            asked["cursor"] = answer["next_cursor"]
+            asked["cursor"] = page.next_cursor
 
     def attempts(self, job_id: int) -> Attempts:
         """The newest attempts of a job."""
-        answer = document(self._send("GET", f"/jobs/{job_id}/attempts"))
-        return Attempts(list(map(Attempt.from_json, answer["attempts"])), answer["dropped"])
+        return read(self._send("GET", f"/jobs/{job_id}/attempts"), Attempts.from_json)
 
     def wait(self, job_id: int, *, timeout_seconds: float = 300.0) -> Job:
         """The job once it is completed, failed or cancelled. Raises TimeoutError."""
@@ -152,11 +153,11 @@ class Client:
 
     def cancel(self, job_id: int) -> Job:
         """End a pending job; ask a running one to stop (then `cancel_requested_at` is set)."""
-        return Job.from_json(document(self._send("POST", f"/jobs/{job_id}/cancel", {})))
+        return read(self._send("POST", f"/jobs/{job_id}/cancel", {}), Job.from_json)
 
     def redrive(self, job_id: int) -> Job:
         """Send a failed or cancelled job on its way again."""
-        return Job.from_json(document(self._send("POST", f"/jobs/{job_id}/redrive", {})))
+        return read(self._send("POST", f"/jobs/{job_id}/redrive", {}), Job.from_json)
 
     def redrive_many(
         self,
@@ -174,16 +175,15 @@ class Client:
         where |= {"created_after": shown(created_after), "created_before": shown(created_before)}
         sent = {name: value for name, value in where.items() if value is not None}
         body = {"filter": sent, "limit": limit, "dry_run": dry_run, "all": not sent}
-        answer = document(self._send("POST", "/jobs/redrive", body))
-        return Redriven(*(answer[name] for name in Redriven._fields))
+        return read(self._send("POST", "/jobs/redrive", body), Redriven.from_json)
 
     def stats(self) -> Any:
         """The numbers of the queue, as the API answers them."""
-        return document(self._send("GET", "/stats"))
+        return read(self._send("GET", "/stats"), holding("as_of", "types"))
 
     def whoami(self) -> Any:
         """Who the key stands for and what it may do, as the API answers it."""
-        return document(self._send("GET", "/whoami"))
+        return read(self._send("GET", "/whoami"), holding("name"))
 
     def claim(
         self,
@@ -195,8 +195,8 @@ class Client:
     ) -> Claimed:
         """Up to `limit` due jobs. A repeat after a lost answer gets the same jobs."""
         body = {"types": types, "limit": limit, "lease_seconds": lease_seconds}
-        answer = document(self._send("POST", "/jobs/claim", body, key_header(idempotency_key)))
-        return Claimed(list(map(Job.from_json, answer["jobs"])), answer["next_due_in_seconds"])
+        response = self._send("POST", "/jobs/claim", body, key_header(idempotency_key))
+        return read(response, Claimed.from_json)
 
     def complete(self, job: Job, result: Any = None) -> Job:
         """Report the work as done."""
@@ -227,12 +227,11 @@ class Client:
     def heartbeat(self, job: Job, extend_seconds: int | None = None) -> Lease:
         """Extend the lease. Raises Conflict when it is lost: then stop working on the job."""
         body = {"attempt": job.attempt, "extend_seconds": extend_seconds}
-        answer = document(self._send("POST", f"/jobs/{job.id}/heartbeat", body))
-        return Lease.from_json(answer)
+        return read(self._send("POST", f"/jobs/{job.id}/heartbeat", body), Lease.from_json)
 
     def _report(self, job: Job, verb: str, body: Mapping[str, Any]) -> Job:
         sent = {"attempt": job.attempt, **body}
-        return Job.from_json(document(self._send("POST", f"/jobs/{job.id}/{verb}", sent)))
+        return read(self._send("POST", f"/jobs/{job.id}/{verb}", sent), Job.from_json)
 
     def _send(
         self,

@@ -34,7 +34,8 @@ class _Answered(ClientError):
         self.status = status
         self.problem = told
         self.detail = str(told.get("detail") or "")
-        self.request_id: str | None = told.get("request_id")
+        named = told.get("request_id")
+        self.request_id: str | None = named if isinstance(named, str) else None
         listed = told.get("errors")
         faults = listed if isinstance(listed, list) else []
         self.errors: list[dict[str, str]] = [each for each in faults if isinstance(each, dict)]

@@ -71,6 +71,11 @@ class Attempts(NamedTuple):
     attempts: list[Attempt]
     dropped: int
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Raises KeyError, TypeError or ValueError for a document that is none."""
+        return cls(list(map(Attempt.from_json, document["attempts"])), document["dropped"])
+
 
 class Lease(NamedTuple):
     """What a heartbeat tells."""
@@ -91,6 +96,23 @@ class Claimed(NamedTuple):
     jobs: list[Job]
     next_due_in_seconds: int | None
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Raises KeyError, TypeError or ValueError for a document that is none."""
+        return cls(list(map(Job.from_json, document["jobs"])), document["next_due_in_seconds"])
+
+
+class Page(NamedTuple):
+    """Some jobs of a listing, and where the next ones begin if there are any."""
+
+    jobs: list[Job]
+    next_cursor: str | None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Raises KeyError, TypeError or ValueError for a document that is none."""
+        return cls(list(map(Job.from_json, document["jobs"])), document["next_cursor"])
+
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
@@ -104,16 +126,22 @@ class BatchResult:
     error: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], first: int) -> Self:
-        """One result of a request whose jobs begin at the index `first`."""
-        return cls(
-            index=first + document["index"],
-            status=document["status"],
-            id=document.get("id"),
-            replayed=document.get("replayed", False),
-            payload_mismatch=document.get("payload_mismatch", False),
-            error=document.get("error"),
-        )
+    def from_json(cls, document: Mapping[str, Any], index: int) -> Self:
+        """Raises KeyError, TypeError or ValueError for a document that is none."""
+        status = _whole(document["status"])
+        if "error" in document:
+            return cls(index, status, error=dict(document["error"]))
+        told = (document[name] for name in ("replayed", "payload_mismatch"))
+        return cls(index, status, _whole(document["id"]), *told)
+
+
+def batch_results(document: Mapping[str, Any], first: int, count: int) -> list[BatchResult]:
+    """One for each job of a request whose jobs begin at the index `first`. Raises KeyError,
+    TypeError or ValueError for a document that answers for other jobs."""
+    results = document["results"]
+    if [result["index"] for result in results] != list(range(count)):
+        raise ValueError("other jobs than those that were sent")
+    return [BatchResult.from_json(result, first + result["index"]) for result in results]
 
 
 class Redriven(NamedTuple):
@@ -123,12 +151,23 @@ class Redriven(NamedTuple):
     redriven: int
     more: bool
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Raises KeyError for a document that is none."""
+        return cls(*(document[name] for name in cls._fields))
+
 
 def _typed(cls: Any, document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _time(document[name]) if name.endswith("_at") else document[name]
         for name in cls._fields
     }
+
+
+def _whole(number: Any) -> int:
+    if not isinstance(number, int):
+        raise TypeError("no whole number")
+    return number
 
 
 def _time(text: str | None) -> datetime | None:

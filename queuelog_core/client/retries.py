@@ -1,7 +1,9 @@
 """Sending until an answer comes or the time is spent.
 
 Every call of the client is safe to repeat, so a lost answer, 429 and 502 to 504 are tried again,
-with full jitter and never earlier than Retry-After says. 4xx and 500 are answers.
+with full jitter and never earlier than Retry-After says. So is a 500 of a gateway, whose function
+had no room or whose authorizer failed: it lacks the request id that the API itself gives. 4xx and
+any other 500 are answers.
 """
 
 import random
@@ -40,7 +42,9 @@ def send(transport: Transport, request: Request, patience: Patience) -> Response
             response = transport(request)
         except NoAnswer as error:
             reason = str(error)
-        if response is not None and response.status not in AGAIN:
+        if response is not None and not may_pass(
+            response.status, response.headers.get("x-request-id")
+        ):
             return response
         asked = 0.0 if response is None else retry_after_seconds(response.headers)
         pause = max(asked, bound * patience.random())
@@ -50,6 +54,11 @@ def send(transport: Transport, request: Request, patience: Patience) -> Response
             raise Unreachable(f"{request.method} {request.path.partition('?')[0]}: {reason}")
         patience.sleep(pause)
         bound = min(bound * 2, PAUSE_SECONDS_MAX)
+
+
+def may_pass(status: int, request_id: str | None) -> bool:
+    """Whether the same request may be answered otherwise a moment later."""
+    return status in AGAIN or (status == 500 and not request_id)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float:

@@ -39,8 +39,12 @@ class HttpTransport:
     """Over the network, on kept connections. A redirect is an answer: the key goes to one place."""
 
     def __init__(self, url: str, timeout_seconds: float) -> None:
-        self._prefix = (urllib3.util.parse_url(url).path or "").rstrip("/")
-        timeout = urllib3.Timeout(connect=min(timeout_seconds, 5.0), read=timeout_seconds)
+        place = urllib3.util.parse_url(url)
+        self._prefix = (place.path or "").rstrip("/")
+        self._address = urllib3.util.Url(place.scheme, host=place.host, port=place.port).url
+        self._timeout = timeout = urllib3.Timeout(
+            connect=min(timeout_seconds, 5.0), read=timeout_seconds
+        )
         # One pool: urllib3's manager of many works out which one at each request.
         self._open = functools.partial(
             urllib3.connection_from_url,
@@ -61,7 +65,7 @@ class HttpTransport:
                 redirect=False,
             )
         except urllib3.exceptions.HTTPError as error:
-            raise NoAnswer(type(error).__name__) from error
+            raise NoAnswer(f"{_why(error, self._timeout)} ({self._address})") from error
         headers = {name.lower(): value for name, value in reply.headers.items()}
         return Response(reply.status, headers, reply.data)
 
@@ -69,3 +73,20 @@ class HttpTransport:
         """Close the connections; the next request opens new ones."""
         closed, self._pool = self._pool, self._open()
         closed.close()
+
+
+def _why(error: urllib3.exceptions.HTTPError, timeout: urllib3.Timeout) -> str:
+    match error:
+        case urllib3.exceptions.NameResolutionError():
+            return "the name cannot be looked up"
+        case urllib3.exceptions.NewConnectionError():
+            words = getattr(error.__cause__, "strerror", None) or "no connection"
+            return f"{words[0].lower()}{words[1:]}"
+        case urllib3.exceptions.ConnectTimeoutError():
+            return f"no connection within {timeout.connect_timeout:g} s"
+        case urllib3.exceptions.ReadTimeoutError():
+            return f"no answer within {timeout.read_timeout:g} s"
+        case urllib3.exceptions.SSLError():
+            return "TLS failed"
+        case _:
+            return "the answer broke off or is no HTTP"

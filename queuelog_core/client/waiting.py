@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from queuelog_core.client.errors import ServerError, Unreachable
 from queuelog_core.client.results import Job
-from queuelog_core.client.retries import AGAIN, Patience
+from queuelog_core.client.retries import Patience, may_pass
 
 FIRST_PAUSE_SECONDS = 0.1
 PAUSE_SECONDS_MAX = 5.0
@@ -25,7 +25,9 @@ def wait_until_finished(
         try:
             job = look(min(patience.budget_seconds, left))
         except Unreachable as error:
-            is_final = isinstance(error, ServerError) and error.status not in AGAIN
+            is_final = isinstance(error, ServerError) and not may_pass(
+                error.status, error.request_id
+            )
             if is_final or patience.budget_seconds < left:
                 raise
             raise TimeoutError(f"{seen}no answer: {error}") from error

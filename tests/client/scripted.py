@@ -33,6 +33,9 @@ JOB: dict[str, Any] = {
     "cancel_requested_at": None,
 }
 
+NUMBERS: dict[str, Any] = {"as_of": "2026-11-29T12:00:00.000Z", "types": {}, "name": "shop"}
+"""What `stats` and `whoami` both take."""
+
 
 def answer(status: int, document: Any = None, **headers: str) -> Response:
     """`document` as JSON; `retry_after` among `headers` stands for retry-after."""

@@ -1,10 +1,13 @@
 """A real HTTP server on loopback that answers as it is told."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
+
+from tests.client.scripted import NUMBERS
 
 
 class Asked(NamedTuple):
@@ -22,7 +25,11 @@ class Script:
     it says before it does."""
 
     def __init__(self) -> None:
-        self.answer: tuple[int, dict[str, str], bytes] | bytes | None = (200, {}, b"{}")
+        self.answer: tuple[int, dict[str, str], bytes] | bytes | None = (
+            200,
+            {},
+            json.dumps(NUMBERS).encode(),
+        )
         self.asked: list[Asked] = []
         self.url = ""
 

@@ -14,6 +14,7 @@ from queuelog_core.client import (
     Request,
     Response,
     Transport,
+    ValidationFailed,
     new_job,
 )
 from queuelog_core.client.client import Client
@@ -169,3 +170,13 @@ def test_a_new_job_holds_what_was_asked_and_a_key_of_its_own() -> None:
     assert one["idempotency_key"] != two["idempotency_key"]
     assert (two["run_at"], two["max_retries"]) == ("2026-11-29T12:00:00+00:00", 0)
     assert two["payload"] == {}
+
+
+def test_a_key_that_is_empty_is_no_key_of_the_clients(clients: Clients) -> None:
+    client = clients["producer"]
+    empty, good = client.enqueue_many([new_job("email", idempotency_key=""), new_job("email")])
+
+    assert (empty.status, empty.id, good.status) == (422, None, 201)
+    with pytest.raises(ValidationFailed, match="idempotency_key"):
+        client.enqueue("email", idempotency_key="")
+    assert len(list(client.jobs())) == 1

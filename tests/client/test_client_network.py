@@ -18,7 +18,7 @@ from queuelog_core.client import (
     Unreachable,
 )
 from queuelog_core.errors import ConfigError
-from tests.client.scripted import JOB, Pauses, Scripted, answer
+from tests.client.scripted import JOB, NUMBERS, Pauses, Scripted, answer
 from tests.client.scripted_server import Script, scripted_server
 
 THREADS = 8
@@ -115,8 +115,9 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
     pauses = Pauses()
     client = Client("http://127.0.0.1:1", "the-key", patience=pauses.patience(1))
 
-    with client, pytest.raises(Unreachable, match=r"^GET /stats: "):
+    with client, pytest.raises(Unreachable) as raised:
         client.stats()
+    assert str(raised.value) == "GET /stats: connection refused (http://127.0.0.1:1)"
     assert pauses.taken == [0.25, 0.5]
 
 
@@ -163,11 +164,11 @@ def test_an_answer_that_is_cut_short_or_no_http_is_asked_for_again(
     script.answer = said
 
     def mend() -> None:
-        script.answer = (200, {}, b'{"mended": true}')
+        script.answer = (200, {}, json.dumps(NUMBERS).encode())
 
     pauses.after_each = mend
     with Client(script.url, "the-key", patience=pauses.patience()) as client:
-        assert client.stats() == {"mended": True}
+        assert client.stats() == NUMBERS
     assert pauses.taken == [0.25]
 
 
@@ -175,7 +176,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> None:
     waiting = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     transport = HttpTransport(f"http://127.0.0.1:{waiting.server_address[1]}", 0.05)
 
-    with pytest.raises(NoAnswer, match="ReadTimeoutError"):
+    with pytest.raises(NoAnswer, match=r"^no answer within 0\.05 s \(http://127\.0\.0\.1:\d+\)$"):
         transport(Request("GET", "/stats", {}))
     transport.close()
     waiting.server_close()
@@ -211,7 +212,7 @@ def test_threads_share_one_client(client: Client, script: Script) -> None:
     for thread in threads:
         thread.join(30)
 
-    assert told == [{}] * (10 * THREADS)
+    assert told == [NUMBERS] * (10 * THREADS)
     assert len({asked.port for asked in script.asked}) <= THREADS
 
 
@@ -239,5 +240,5 @@ def test_a_client_with_a_wrong_setting_is_not_made(
 
 
 def test_a_transport_that_has_nothing_to_close_is_left_alone() -> None:
-    with Client(key="the-key", transport=Scripted(answer(200, {}))) as client:
-        assert client.stats() == {}
+    with Client(key="the-key", transport=Scripted(answer(200, NUMBERS))) as client:
+        assert client.stats() == NUMBERS

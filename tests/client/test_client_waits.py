@@ -69,7 +69,7 @@ def test_a_server_that_is_away_for_the_budget_of_a_call_ends_a_longer_wait(
 
 @pytest.mark.parametrize(
     ("refusal", "kind"),
-    [(answer(404, {"code": "not-found"}), NotFound), (answer(500), ServerError)],
+    [(answer(404, {"code": "not-found"}), NotFound), (answer(500, x_request_id="1"), ServerError)],
 )
 def test_an_answer_that_will_not_change_ends_a_wait_at_once(
     refusal: Response, kind: type[Exception]

@@ -117,6 +117,15 @@ class Here:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def told(here: Here, *command: str, key: str = "admin") -> tuple[int, list[tuple[str, str]]]:
+    """The exit code, and the name and the words of each line of stderr; stdout stays empty."""
+    done = here(*command, key=key)
+    assert done.stdout == ""
+    assert done.stderr.replace("\n", "").isprintable()
+    lines = [line.partition(": ") for line in done.stderr.splitlines()]
+    return done.exit_code, [(name, words) for name, _, words in lines]
+
+
 def between_looks(
     monkeypatch: pytest.MonkeyPatch, command: str, *steps: Callable[[], object]
 ) -> None:
@@ -154,6 +163,7 @@ def on_terminal(
     fed: str | None = None,
     typed: str = "",
     interrupted_after: str | None = None,
+    by: signal.Signals = signal.SIGINT,
     columns: int = 200,
 ) -> Seen:
     """Run a command on a terminal where somebody types, or interrupts it after they have seen some
@@ -166,20 +176,25 @@ def on_terminal(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={"NO_COLOR": "", **env, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""},
+            env={"NO_COLOR": "", "TERM": "xterm-256color", **env, "COLUMNS": "", "LINES": ""},
             stdin=slave if fed is None else stdin,
             stdout=out if piped else slave,
             stderr=slave,
         )
         os.close(slave)
         os.write(master, typed.encode())
-        screen = _shown(master, process, interrupted_after)
+        screen = _shown(master, process, interrupted_after, by)
         code = process.wait(SECONDS_MAX)
         out.seek(0)
         return Seen(code, screen, out.read().decode())
 
 
-def _shown(master: int, process: "subprocess.Popen[bytes]", interrupted_after: str | None) -> str:
+def _shown(
+    master: int,
+    process: "subprocess.Popen[bytes]",
+    interrupted_after: str | None,
+    by: signal.Signals,
+) -> str:
     """All that was written to a terminal until its last writer has ended."""
     shown, awaited, pause = b"", (interrupted_after or "").encode(), 0.3
     # Linux raises when nobody holds the other end any more.
@@ -191,7 +206,7 @@ def _shown(master: int, process: "subprocess.Popen[bytes]", interrupted_after: s
             while awaited and awaited in shown and not select.select([terminal], [], [], pause)[0]:
                 # One that comes just before the command begins to wait is noticed with the next,
                 # which must not meet a command that is about to end.
-                process.send_signal(signal.SIGINT)
+                process.send_signal(by)
                 pause = 10.0
     return shown.decode()
 
@@ -204,7 +219,7 @@ class Screen:
         self.folder = shell.server.folder
 
     def __call__(self, *arguments: str, settings: dict[str, str] | None = None, **how: Any) -> Seen:
-        env = {**self.shell.environment(), **(settings or {})}
+        env = self.shell.environment(**{"TERM": "xterm-256color", **(settings or {})})
         return on_terminal([COMMAND, *arguments], self.folder, env, **how)
 
     def cancelled(self, many: int, job_type: str = "pdf") -> None:

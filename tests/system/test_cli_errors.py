@@ -17,28 +17,19 @@ from tests.client.scripted import answer
 from tests.support.factories import FakeClock
 from tests.support.http import Api, failing
 from tests.support.servers import COMMAND, environment, eventually, make_key, running, serving
-from tests.system.cli_scene import STEERING, Here
-
-
-def told(here: Here, *command: str, key: str = "admin") -> tuple[int, list[tuple[str, str]]]:
-    """The exit code, and the name and the words of each line of stderr; stdout stays empty."""
-    done = here(*command, key=key)
-    assert done.stdout == ""
-    assert done.stderr.replace("\n", "").isprintable()
-    lines = [line.partition(": ") for line in done.stderr.splitlines()]
-    return done.exit_code, [(name, words) for name, _, words in lines]
+from tests.system.cli_scene import STEERING, Here, told
 
 
 @pytest.mark.parametrize(
     ("command", "key", "code", "error", "hint"),
     [
         ("jobs show 999", "admin", 3, "404 not-found; There is nothing here.", "may not see"),
-        ("jobs cancel 999", "producer", 3, "404 not-found", "may not see"),
+        ("jobs cancel 999", "producer", 3, "999: 404 not-found", "may not see"),
         ("stats", "nonsense", 4, "403 forbidden", "keys list"),
         ("stats", "producer", 4, "403 forbidden", "keys list"),
         ("enqueue email --priority low", "worker", 4, "403 forbidden", "keys list"),
-        ("jobs redrive 2", "admin", 5, "409 conflict", "jobs show ID"),
-        ("jobs cancel 1", "admin", 5, "409 conflict", "jobs show ID"),
+        ("jobs redrive 2", "admin", 5, "2: 409 conflict", "jobs show ID"),
+        ("jobs cancel 1", "admin", 5, "1: 409 conflict", "jobs show ID"),
     ],
 )
 def test_an_error_is_a_line_with_a_hint_and_the_request(
@@ -93,7 +84,11 @@ def nobody(_request: Request) -> Response:
     ("transport", "error", "names"),
     [
         (nobody, "GET /stats: ConnectionError", ["error", "hint"]),
-        (HttpTransport("http://127.0.0.1:9", 1), "GET /stats: ", ["error", "hint"]),
+        (
+            HttpTransport("http://127.0.0.1:9", 1),
+            "GET /stats: connection refused (http://127.0.0.1:9)",
+            ["error", "hint"],
+        ),
         (lambda _: answer(500, {"code": "x"}), "500 x", ["error", "hint"]),
         (lambda _: answer(502), "502 without a problem document", ["error", "hint"]),
         (
@@ -102,6 +97,8 @@ def nobody(_request: Request) -> Response:
             ["error", "hint", "request"],
         ),
         (lambda _: answer(200, "no object"), "200 ", ["error", "hint"]),
+        (lambda _: answer(200, {}), "200 ", ["error", "hint"]),
+        (lambda _: answer(500, {"request_id": {"id": 7}}), "500 ", ["error", "hint"]),
     ],
 )
 def test_a_server_that_is_away_or_cannot_do_it_is_exit_code_6(
@@ -139,48 +136,6 @@ def test_what_a_server_says_stays_on_its_line_and_steers_no_terminal(here: Here)
     assert [name for name, _ in lines] == ["error", "request"]
 
 
-@pytest.mark.parametrize(
-    ("command", "hint"),
-    [
-        (["nonsense"], "queuelog --help"),
-        (["stats", "--nonsense"], "queuelog stats --help"),
-        (["stats", "--interval", "1"], "queuelog stats --help"),
-        (["jobs", "show"], "queuelog jobs show --help"),
-        (["jobs", "show", "one"], "queuelog jobs show --help"),
-        (["jobs", "list", "--status", STEERING], "queuelog jobs list --help"),
-        (["jobs", "list", "--created-after", "2026-11-29"], "queuelog jobs list --help"),
-        (["jobs", "redrive"], "queuelog jobs redrive --help"),
-        (["jobs", "redrive", "1", "--dry-run"], "queuelog jobs redrive --help"),
-        (["jobs", "import", "no-such-file"], "queuelog jobs import --help"),
-        (["enqueue", "email", "@no-such-file"], "queuelog enqueue --help"),
-        (["enqueue", "email", "{"], "queuelog enqueue --help"),
-        (["enqueue", "email", '{"a":' * 990 + "1" + "}" * 990], "queuelog enqueue --help"),
-        (["enqueue", "email", "-", "--wait"], "queuelog enqueue --help"),
-        (["enqueue", "\udcff"], "queuelog enqueue --help"),
-        (["enqueue", "email", "\udcff"], "queuelog enqueue --help"),
-        (["jobs", "list", "--type", "\udcff"], "queuelog jobs list --help"),
-        (["keys", "create", "shop"], "queuelog keys create --help"),
-        (["completion", "csh"], "queuelog completion --help"),
-    ],
-)
-def test_a_wrong_use_is_told_like_all_other_errors(
-    here: Here, command: list[str], hint: str
-) -> None:
-    ended, lines = told(here, *command)
-
-    assert ended == 2
-    assert [name for name, _ in lines] == ["error", "hint"]
-    assert lines[1][1] == hint
-
-
-@pytest.mark.parametrize("command", [(), ("jobs",), ("keys",), ("db",)])
-def test_a_group_alone_shows_what_there_is(here: Here, command: tuple[str, ...]) -> None:
-    done = here(*command)
-
-    assert done.exit_code == 2
-    assert done.stderr.startswith(" ".join(("Usage: queuelog", *command)))
-
-
 def test_a_question_without_an_answer_changes_nothing(here: Here, api: Api) -> None:
     job = api.enqueue()
     api.call("POST", f"/jobs/{job['id']}/cancel")
@@ -197,11 +152,21 @@ def test_an_interrupt_is_130(tmp_path: Path) -> None:
         settings = environment(QUEUELOG_URL=server.url, QUEUELOG_API_KEY=key)
         command = [str(COMMAND), "enqueue", "email", "{}", "--delay", "1h", "--wait"]
         with running(command, tmp_path, settings) as process:
-            made = "/jobs/1", key
-            eventually(lambda: server.call("GET", *made).status == 200, "the job is there")
+            eventually(lambda: process.out, "its id is told")
             ended = process.stop(signal.SIGINT)
 
-    assert (ended, process.log.strip(), process.out) == (130, "", "")
+    assert (ended, process.log.strip(), process.out) == (130, "", "1\n")
+
+
+def test_the_id_is_told_before_a_wait_that_ends_badly(here: Here) -> None:
+    command = ("enqueue", "email", "--delay", "1h", "--wait", "--timeout", "1s")
+
+    plain, as_json = here(*command), here(*command, "--json")
+
+    assert (plain.exit_code, plain.stdout) == (1, "1\n")
+    assert plain.stderr == "error: job 1 is still pending\n"
+    assert (as_json.exit_code, as_json.stdout) == (1, "")
+    assert as_json.stderr == "waits for job 2\nerror: job 2 is still pending\n"
 
 
 def test_no_key_at_all_ends_like_a_key_that_is_refused(tmp_path: Path) -> None:
@@ -218,19 +183,32 @@ def test_no_key_at_all_ends_like_a_key_that_is_refused(tmp_path: Path) -> None:
     assert done.stderr == "error: set QUEUELOG_API_KEY, or hand a key to the client\n"
 
 
-@pytest.mark.parametrize("command", ["enqueue email -", "db purge --older-than 1d"])
-def test_a_stdin_that_is_closed_is_told_in_a_line(tmp_path: Path, command: str) -> None:
-    key = make_key(tmp_path, "root", Role.ADMIN)
-    with serving(tmp_path) as server:
-        done = subprocess.run(
-            ["sh", "-c", f"{COMMAND} {command} <&-"],
-            cwd=tmp_path,
-            env=environment(QUEUELOG_URL=server.url, QUEUELOG_API_KEY=key),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def test_when_nobody_answers_any_more_the_jobs_that_are_left_are_not_tried(
+    here: Here, api: Api
+) -> None:
+    complete, asked = here.transport, []
 
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
+    def goes_away(request: Request) -> Response:
+        asked.append(request.path)
+        return complete(request) if "999" in request.path else nobody(request)
+
+    here.transport = goes_away
+    ended, lines = told(here, "jobs", "cancel", "999", "1", "2")
+
+    errors = [words for name, words in lines if name == "error"]
+    assert ended == 3
+    assert [words.partition(":")[0] for words in errors] == ["999", "1"]
+    assert {*asked} == {"/jobs/999/cancel", "/jobs/1/cancel"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["jobs list", "jobs export", "jobs tail", "enqueue email", "jobs redrive --status failed"],
+)
+def test_a_404_without_an_id_is_a_wrong_address(here: Here, command: str) -> None:
+    here.transport = lambda _: answer(404)
+
+    ended, lines = told(here, *command.split())
+
+    assert ended == 3
+    assert lines[1] == ("hint", "is QUEUELOG_URL right?")

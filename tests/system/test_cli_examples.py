@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import COMMAND, eventually, running, serving
+from tests.support.servers import COMMAND, eventually, queuelog, running, serving
 from tests.system.cli_scene import Shell, commands
 
 GO_ON = ("queuelog serve", "queuelog work mail:worker")
+STOPPED = "queuelog db restore"
 SAMPLE_ID = "key_0123456789ab"
 HANDLERS = """
 from functions.job_handlers import handlers as shipped
@@ -78,7 +79,7 @@ def test_every_example_works(shell: Shell) -> None:
 
     by_command: defaultdict[str, list[str]] = defaultdict(list)
     for line in examples():
-        if line not in GOING_ON:
+        if line not in GOING_ON and not line.startswith(STOPPED):
             by_command[line.partition("queuelog ")[2].split()[0]].append(line)
     with ThreadPoolExecutor(4) as pool:
         assert list(chain(*pool.map(faults, by_command.values()))) == []
@@ -104,6 +105,17 @@ def test_an_example_that_goes_on_ends_with_ctrl_c(shell: Shell, line: str) -> No
 
     assert ended == 0, process.log
     assert "Traceback" not in process.log
+
+
+def test_the_example_for_stopped_servers_works(tmp_path: Path) -> None:
+    (example,) = (line for line in examples() if line.startswith(STOPPED))
+    (tmp_path / "backups").mkdir()
+    with serving(tmp_path):
+        pass
+
+    for line in ("queuelog db backup backups/monday.db", example):
+        done = queuelog(tmp_path, *shlex.split(line)[1:])
+        assert done.returncode == 0, done.stderr
 
 
 def test_there_are_examples_of_both_kinds() -> None:

@@ -73,6 +73,27 @@ def test_a_job_is_cancelled_and_redriven(shell: Shell) -> None:
     assert redriven.stdout == f"{job_id} is pending\n"
 
 
+@pytest.mark.parametrize(("verb", "becomes"), [("cancel", "cancelled"), ("redrive", "pending")])
+def test_an_id_that_is_refused_is_named_and_stops_no_other(
+    shell: Shell, verb: str, becomes: str
+) -> None:
+    one, two = (shell("enqueue", "email", MAIL, "--delay", "1h").stdout.strip() for _ in range(2))
+    if verb == "redrive":
+        shell("jobs", "cancel", one, two)
+    completed = shell("enqueue", "email", MAIL, "--wait").stdout.strip()
+
+    done = shell("jobs", verb, one, completed, "999999", two)
+
+    assert done.stdout == f"{one} is {becomes}\n{two} is {becomes}\n"
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.split()[1:4] for line in errors] == [
+        [f"{completed}:", "409", "conflict;"],
+        ["999999:", "404", "not-found;"],
+    ]
+    assert done.returncode == 5
+    assert shell("jobs", verb, "999999", completed).returncode == 3
+
+
 def test_a_redrive_by_filter_counts_and_needs_yes_where_nobody_can_be_asked(shell: Shell) -> None:
     made = [shell("enqueue", "pdf", "{}", "--delay", "2h").stdout.strip() for _ in range(3)]
     shell("jobs", "cancel", *made)

@@ -31,6 +31,7 @@ PRINTED: dict[str, tuple[str, set[str]]] = {
     "db backup": ("monday.db", {"path", "bytes"}),
     "db check": ("", {"ok", "faults"}),
     "db migrate": ("", {"before", "after"}),
+    "db restore": ("sunday.db --yes", {"aside"}),
     "db purge": ("--older-than 7d --yes", {"purged"}),
     "completion": ("bash", {"shell", "script"}),
 }
@@ -44,7 +45,7 @@ MORE = [
 
 @pytest.fixture
 def here(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Here:
-    """A completed job 1 and a cancelled job 2, a key of shop and the files of a server."""
+    """A completed job 1 and a cancelled job 2, a key of shop, a server's files and a backup."""
     api.enqueue(payload={"text": "two\u2028lines\x85\n"})
     api.report("complete", api.claim())
     api.enqueue()
@@ -54,7 +55,9 @@ def here(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Here:
     monkeypatch.setenv("QUEUELOG_STORE", "sqlite:///queuelog.db")
     monkeypatch.setenv("QUEUELOG_KEYS", "file:keys.json")
     monkeypatch.setenv("QUEUELOG_JOB_TYPES", str(ROOT / "infra" / "job_types.toml"))
-    return Here(api, monkeypatch)
+    here = Here(api, monkeypatch)
+    assert here("db", "backup", "sunday.db").exit_code == 0
+    return here
 
 
 def test_there_is_a_row_for_every_command() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ def test_a_narrow_terminal_cuts_nothing_off(screen: Screen) -> None:
 
     assert seen.code == 0
     assert "…" not in seen.screen
+    letters = "".join(sorted("".join(seen.lines)))
+    assert letters.count("Z") == 2
 
 
 @pytest.mark.parametrize(
@@ -128,6 +131,35 @@ def test_a_line_that_is_refused_is_told_above_the_bar(screen: Screen) -> None:
 
     assert sum(line.startswith("error: line 2: is not JSON") for line in seen.lines) == 1
     assert len(seen.out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("command", ["jobs list", "top --rounds 1", "stats"])
+def test_a_terminal_that_can_only_print_gets_plain_text(screen: Screen, command: str) -> None:
+    seen = screen(*command.split(), settings={"TERM": "dumb"})
+
+    assert seen.code == 0
+    assert "email" in seen.screen
+    assert "\x1b" not in seen.screen
+
+
+def test_what_people_search_for_stays_on_one_line_of_eighty_columns(screen: Screen) -> None:
+    time = r"2\d{3}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+
+    listed = screen("jobs", "list", "--status", "failed", columns=80)
+    tried = screen("jobs", "attempts", "1", columns=80)
+
+    assert any(re.match(rf"1 .* failed .*{time}", line) for line in listed.lines), listed.lines
+    assert any(re.search(rf"{time} +{time} +failed", line) for line in tried.lines), tried.lines
+    assert max(map(len, listed.lines + tried.lines)) <= 80
+
+
+def test_an_end_from_outside_leaves_a_terminal_as_it_was(screen: Screen) -> None:
+    seen = screen("top", interrupted_after="email", by=signal.SIGTERM)
+
+    assert seen.code == 143
+    assert "Traceback" not in seen.screen
+    assert seen.screen.count("\x1b[?1049h") == seen.screen.count("\x1b[?1049l") == 1
+    assert seen.screen.count("\x1b[?25l") == seen.screen.count("\x1b[?25h")
 
 
 @pytest.mark.parametrize("command", ["top", "jobs tail -f", "stats --watch"])

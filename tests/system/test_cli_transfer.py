@@ -174,3 +174,25 @@ def test_finished_jobs_are_passed_over_unless_asked_for(here: Here, api: Api) ->
         "2 enqueued, 1 there already\n",
     )
     assert {job["status"] for job in jobs(here)[3:]} == {"pending"}
+
+
+@pytest.mark.parametrize("owner", ["producer", "admin"])
+def test_finished_jobs_become_new_ones_once_though_their_own_keys_hold_them(
+    here: Here, api: Api, owner: str
+) -> None:
+    for key in ("x", "y"):
+        api.enqueue(idempotency_key=key)
+        finish(api, "fail")
+    failed = here("jobs", "export", "--status", "failed", key="producer").stdout
+
+    first, again = (here("jobs", "import", "--finished", key=owner, stdin=failed) for _ in range(2))
+
+    assert (first.exit_code, first.stdout, first.stderr) == (0, "3\n4\n", "2 enqueued\n")
+    assert (again.stdout, again.stderr) == ("3\n4\n", "2 there already\n")
+
+
+def test_a_line_whose_key_is_empty_is_refused(here: Here) -> None:
+    done = here("jobs", "import", stdin=json_lines({"type": "email", "idempotency_key": ""}))
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: line 1: ")

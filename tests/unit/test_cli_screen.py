@@ -77,12 +77,20 @@ def test_there_are_as_many_looks_as_rounds() -> None:
         ("1s ", None),
         ("\u0661s", None),
         ("99999999s", None),
+        ("9999999d", 9_999_999 * 86_400),
     ],
 )
 def test_a_length_of_time_has_a_unit(text: str, seconds: int | None) -> None:
     assert seconds_in(text) == seconds
     if seconds is None:
         with pytest.raises(click.BadParameter, match="looks like 90s"):
+            Duration().convert(text, None, None)
+
+
+def test_a_length_of_time_is_at_most_ten_years() -> None:
+    assert Duration().convert("3650d", None, None) == 315_360_000
+    for text in ("3651d", "87601h", "9999999d"):
+        with pytest.raises(click.BadParameter, match="at most 3650d"):
             Duration().convert(text, None, None)
 
 
