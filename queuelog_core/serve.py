@@ -44,6 +44,7 @@ GRACE_SECONDS = 30.0
 START_TRIES = 5
 DEMO_POLL_SECONDS = 1.0
 _TICK_SECONDS = 0.02
+_LISTEN_SECONDS = 0.5
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - it is recognised, not bound
 
@@ -93,7 +94,9 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     for thread in (_thread("http", server.run), *background):
         thread.start()
     options.ready(url)
-    stop.wait()
+    # Without a limit a signal that the kernel hands to another thread would not be heard here.
+    while not stop.wait(_LISTEN_SECONDS):
+        pass
     say(f"Stopping: what runs has {GRACE_SECONDS:.0f} s to end. Press Ctrl-C again to end at once.")
     if worker is not None:
         worker.stop()

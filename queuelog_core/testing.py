@@ -8,6 +8,7 @@
 Nothing goes over a network, and nothing runs but what the test runs.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -50,6 +51,7 @@ class LocalQueue:
     """
 
     def __init__(self, *workers: Worker, job_types: str | Path | Iterable[str] = ()) -> None:
+        self._workers = workers
         self._handlers = dict(item for each in workers for item in each.handlers.items())
         types = _job_types(job_types, self._handlers)
         self._now = SystemClock()()
@@ -92,8 +94,19 @@ class LocalQueue:
         """Run what is due, one job after the other in the order of claims, in this thread.
 
         Also what handlers enqueue meanwhile. A failure is reported as by a worker; `raise_errors`
-        then raises it here, unless it is Retry or Discard.
+        then raises it here, unless it is Retry or Discard. Meanwhile the `client` of each worker
+        calls this queue, with a worker's key.
         """
+        with contextlib.ExitStack() as stack:
+            for worker in self._workers:
+                stack.enter_context(worker.using(self._runner))
+            return self._run_due(raise_errors=raise_errors)
+
+    def jobs(self, **filters: Any) -> list[Job]:
+        """All jobs, the oldest first, with everything that can be seen; see Client.jobs."""
+        return list(self.admin.jobs(**{"order": "asc", **filters}))
+
+    def _run_due(self, *, raise_errors: bool) -> Drained:
         outcomes: Counter[str] = Counter()
         for _ in range(RUNS_MAX):
             claimed = self._runner.claim(list(self._handlers)) if self._handlers else None
@@ -106,10 +119,6 @@ class LocalQueue:
             if raised is not None and _is_for_the_test(raised, raise_errors=raise_errors):
                 raise raised
         raise RuntimeError(f"{RUNS_MAX} jobs ran without an end: does one enqueue itself?")
-
-    def jobs(self, **filters: Any) -> list[Job]:
-        """All jobs, the oldest first, with everything that can be seen; see Client.jobs."""
-        return list(self.admin.jobs(**{"order": "asc", **filters}))
 
     def _clock(self) -> int:
         return self._now

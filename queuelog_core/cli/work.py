@@ -5,11 +5,14 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from queuelog_core.cli.screen import json_line, progress
-from queuelog_core.cli.shared import Duration, json_option, one_line_errors
+from queuelog_core.cli.shared import Duration, json_option, one_line_errors, tell
+from queuelog_core.config import load_config
 from queuelog_core.errors import ConfigError
-from queuelog_core.worker import Worker
+from queuelog_core.logs import set_up_logging
+from queuelog_core.worker import Drained, Worker
 
 
 @click.command()
@@ -17,7 +20,8 @@ from queuelog_core.worker import Worker
 @click.option("--drain", is_flag=True, help="End when nothing is due any more.")
 @click.option("--budget", type=Duration(), default="5m", show_default=True, help="With --drain.")
 @json_option("Print {completed, failed, released, lost} at the end.")
-def work(where: str, drain: bool, budget: int, as_json: bool) -> None:
+@click.pass_context
+def work(context: click.Context, where: str, drain: bool, budget: int, as_json: bool) -> None:
     """Run jobs with a Worker of yours.
 
     MODULE, here or on the path, holds it under the name WORKER. It goes on until Ctrl-C or SIGTERM,
@@ -28,17 +32,33 @@ def work(where: str, drain: bool, budget: int, as_json: bool) -> None:
       queuelog work mail:worker
       queuelog work mail:worker --drain --budget 10m
     """
+    if not drain and context.get_parameter_source("budget") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--budget goes with --drain")
     with one_line_errors():
         worker = _load(where)
+        level = load_config().log_level
         click.echo(f"works on {', '.join(sorted(worker.types))}; Ctrl-C stops it", err=True)
-        if drain:
-            with progress("done") as advance:
-                done = worker.drain(budget, ended=lambda _outcome: advance(1))
-        else:
-            done = worker.run()
+        done = _drain(worker, budget, level) if drain else _run(worker, level)
         counts = done._asdict()
         words = " ".join(f"{name}={number}" for name, number in counts.items())
         click.echo(json_line(counts) if as_json else words)
+
+
+def _run(worker: Worker, log_level: str) -> Drained:
+    set_up_logging(log_level)
+    return worker.run()
+
+
+def _drain(worker: Worker, budget: int, log_level: str) -> Drained:
+    too_long = sorted(name for name, timeout in worker.timeouts.items() if timeout > budget)
+    if len(too_long) == len(worker.types):
+        raise click.UsageError("the budget is shorter than the timeout of every handler")
+    if too_long:
+        tell("left out", f"the budget is shorter than the timeout of {', '.join(too_long)}")
+    with progress("done") as advance:
+        # Inside, for a bar takes stderr over and keeps lines above itself.
+        set_up_logging(log_level)
+        return worker.drain(budget, ended=lambda _outcome: advance(1))
 
 
 def _load(where: str) -> Worker:

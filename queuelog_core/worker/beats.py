@@ -24,13 +24,13 @@ _log = logging.getLogger(__name__)
 class Beat:
     """When a job is looked at next, when its lease ends, and when its handler has overstayed."""
 
-    def __init__(self, held: HeldJob, now: float, timeout_seconds: float) -> None:
+    def __init__(self, held: HeldJob, now: float, timeout_seconds: float, since: float) -> None:
         self.held = held
         self.lease_seconds = max(1, round(_lease_seconds(held.job)))
-        self.lease_ends_at = now + self.lease_seconds
+        self.lease_ends_at = since + self.lease_seconds
         self.ends_at = now + timeout_seconds
         self.timeout_seconds = timeout_seconds
-        self.at = min(now + self.lease_seconds / 3, self.ends_at)
+        self.at = min(max(now, since + self.lease_seconds / 3), self.ends_at)
 
 
 class Beats:
@@ -43,10 +43,11 @@ class Beats:
         self._beats: dict[HeldJob, Beat] = {}
         self._thread: threading.Thread | None = None
 
-    def begin(self, held: HeldJob, timeout_seconds: float) -> None:
-        """Keep this job until `end`."""
+    def begin(self, held: HeldJob, timeout_seconds: float, since: float) -> None:
+        """Keep this job until `end`. Its handler's time begins now; its lease may have begun at
+        `since`, when it was asked for: the answer to a repeated claim is old."""
         with self._changed:
-            self._beats[held] = Beat(held, self._monotonic(), timeout_seconds)
+            self._beats[held] = Beat(held, self._monotonic(), timeout_seconds, since)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="beats", daemon=True)
                 self._thread.start()

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from queuelog_core.client import Client, ClientError, Conflict, Refused
+from queuelog_core.client import Client, Conflict, Refused
 from queuelog_core.worker.held import HeldJob
 from queuelog_core.worker.outcomes import Discard, Retry, error_code, error_text
 
@@ -59,17 +59,12 @@ def report(client: Client, held: HeldJob, ended: Ended) -> str:
     return LOST
 
 
-def release(client: Client, held: HeldJob) -> str:
-    """Hand a job back that nobody shall finish here."""
-    return hand_back(client, held) if held.may_report() else LOST
-
-
 def hand_back(client: Client, held: HeldJob) -> str:
-    """The same, when the right to report is the caller's already."""
+    """Release a job that nobody shall finish here; the right to report is the caller's already."""
     held.lose()
     try:
         client.release(held.job)
-    except ClientError as error:
+    except Exception as error:
         _log.error("release-not-sent", extra={"fields": _fields(held, cause=type(error).__name__)})
         return LOST
     return RELEASED
@@ -81,8 +76,7 @@ def _complete(client: Client, held: HeldJob, result: Any) -> str:
     except Conflict:
         raise
     except Refused as refused:
-        client.fail(held.job, f"the result was refused: {refused}", RESULT_REFUSED)
-        return FAILED
+        return _fail(client, held, f"the result was refused: {refused}", RESULT_REFUSED)
     return COMPLETED
 
 
@@ -91,11 +85,17 @@ def _tell(client: Client, held: HeldJob, raised: BaseException) -> str:
         client.release(held.job, raised.after)
         return RELEASED
     if isinstance(raised, Retry):
-        client.fail(held.job, error_text(raised), raised.code, retry_in_seconds=raised.after)
-    elif isinstance(raised, Discard):
-        client.fail(held.job, error_text(raised), raised.code, retryable=False)
-    else:
-        client.fail(held.job, error_text(raised), error_code(raised))
+        text, after = error_text(raised), raised.after
+        return _fail(client, held, text, raised.code, retry_in_seconds=after)
+    if isinstance(raised, Discard):
+        return _fail(client, held, error_text(raised), raised.code, retryable=False)
+    return _fail(client, held, error_text(raised), error_code(raised))
+
+
+def _fail(client: Client, held: HeldJob, text: str, code: str, **how: Any) -> str:
+    client.fail(held.job, text, code, **how)
+    # Only the code: the text may tell secrets, and the server scrubs it.
+    _log.warning("job-failed", extra={"fields": _fields(held, code=code)})
     return FAILED
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as a request to stop; the second one as a request to hurry."""
+"""SIGTERM and SIGINT as a request to stop; the second as a request to hurry, the third as usual."""
 
 import contextlib
 import signal
@@ -36,7 +36,7 @@ class Bell:
 
 @contextlib.contextmanager
 def on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> Iterator[None]:
-    """While inside, the first signal calls `stop`, further ones `hurry`.
+    """While inside, the first signal calls `stop`, the second `hurry`, the third ends the process.
 
     Outside of the main thread, where Python takes no signals, it changes nothing.
     """
@@ -48,6 +48,9 @@ def on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> Iterator[
     def heard(_number: int, _frame: FrameType | None) -> None:
         nonlocal asked
         again, asked = asked, True
+        if again:
+            for number in STOPPING:
+                signal.signal(number, signal.SIG_DFL)
         (hurry if again else stop)()
 
     before = {number: signal.signal(number, heard) for number in STOPPING}

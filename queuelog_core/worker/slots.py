@@ -6,6 +6,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from queuelog_core.worker.held import HeldJob
+from queuelog_core.worker.reporting import LOST
 
 
 class Slots:
@@ -25,59 +26,82 @@ class Slots:
         self._given: SimpleQueue[HeldJob | None] = SimpleQueue()
         self._changed = threading.Condition()
         self._held: set[HeldJob] = set()
+        self._taken_back: set[HeldJob] = set()
+        self._is_shut = False
         self._threads = 0
 
-    def start(self, held: HeldJob) -> None:
-        """Run a job; the caller has seen that a slot is free."""
+    def start(self, held: HeldJob) -> bool:
+        """Run a job; the caller has seen that a slot is free. False when they are shut: then the
+        caller has the job, as one that it has taken back."""
         with self._changed:
             self._held.add(held)
+            if self._is_shut:
+                self._taken_back.add(held)
+                return False
             if self._threads < len(self._held):
                 self._threads += 1
                 name = f"slot-{self._threads}"
                 threading.Thread(target=self._serve, name=name, daemon=True).start()
         self._given.put(held)
+        return True
 
-    def free(self, wait_seconds: float = 0.0) -> int:
-        """How many are free; waits for one if none is."""
+    def shut(self) -> None:
+        """Start no more jobs, and wait no longer for a slot or an end."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._held) < self._number, wait_seconds)
+            self._is_shut = True
+            self._changed.notify_all()
+
+    def wait_for_a_free_one(self) -> int:
+        """How many are free, at least one unless they are shut."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_shut or len(self._held) < self._number)
             return self._number - len(self._held)
 
-    def are_idle(self) -> bool:
-        """Whether no job runs."""
+    def ended(self) -> int:
+        """How many jobs have ended."""
         with self._changed:
-            return not self._held
+            return self.outcomes.total()
 
-    def wait_for_one(self, wait_seconds: float) -> None:
-        """Until a job has ended, or the time is over."""
+    def wait_for_an_end(self, ended: int, wait_seconds: float) -> bool:
+        """Until more than `ended` jobs have ended, or the time is over; False, at once, when no job
+        runs and no more have ended."""
+
+        def is_over() -> bool:
+            return self._is_shut or self.outcomes.total() > ended or not self._held
+
         with self._changed:
-            before = len(self._held)
-            self._changed.wait_for(lambda: len(self._held) < before, wait_seconds)
+            self._changed.wait_for(is_over, wait_seconds)
+            return self.outcomes.total() > ended or bool(self._held)
 
     def wait_for_all(self, wait_seconds: float) -> bool:
-        """Until no job runs any more; False when the time is over before that."""
+        """Until every job is counted; False when the time is over before that."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._held, wait_seconds)
 
     def take_back(self) -> list[HeldJob]:
-        """The jobs whose handlers still run; from now on the caller reports and counts them. Those
-        whose report is under way stay."""
+        """Shut them. The jobs whose handlers still run: from now on the caller reports and counts
+        them. Those whose report is under way stay."""
+        self.shut()
         with self._changed:
-            taken = [held for held in self._held if held.lost or held.may_report()]
-            self._held.difference_update(taken)
+            running = self._held - self._taken_back
+            taken = [held for held in running if held.lost or held.may_report()]
+            self._taken_back.update(taken)
             return taken
 
-    def give_up(self) -> int:
-        """How many reports are still under way; nobody waits for them any more."""
+    def give_up(self) -> None:
+        """Nobody waits any more for the reports that are still under way."""
         with self._changed:
-            left, self._held = len(self._held), set()
-            return left
+            for held in list(self._held):
+                self.count(held, LOST)
 
-    def count(self, outcome: str) -> None:
-        """One more job has ended so. `ended` hears of one at a time."""
+    def count(self, held: HeldJob, outcome: str) -> None:
+        """This job has ended so, unless it was counted before. `ended` hears of one at a time."""
         with self._changed:
-            self.outcomes[outcome] += 1
-            self._ended(outcome)
+            if held in self._held:
+                self._held.remove(held)
+                self._changed.notify_all()
+                self.outcomes[outcome] += 1
+                self._ended(outcome)
 
     def close(self) -> None:
         """Let the threads end."""
@@ -88,7 +112,5 @@ class Slots:
         while (held := self._given.get()) is not None:
             outcome = self._run(held)
             with self._changed:
-                if held in self._held:
-                    self._held.remove(held)
-                    self._changed.notify_all()
-                    self.count(outcome)
+                if held not in self._taken_back:
+                    self.count(held, outcome)

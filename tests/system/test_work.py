@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from pathlib import Path
 from queuelog_core.worker import Worker
 
 def napper(grace_seconds):
-    worker = Worker(grace_seconds=grace_seconds, poll_seconds_max=0.2)
+    worker = Worker(concurrency=3, grace_seconds=grace_seconds, poll_seconds_max=0.2)
 
     @worker.handler("nap")
     def nap(job):
@@ -55,6 +56,16 @@ class Site:
         finally:
             process.kill()
             process.wait()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """While inside, the server takes connections and answers nothing."""
+        self.server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.server.send_signal(signal.SIGCONT)
+            self.server.wait_until_ready()
 
     def enqueue(self, seconds: float) -> int:
         return int(self.server.enqueue(self.key, type="nap", payload={"seconds": seconds})["id"])
@@ -118,6 +129,27 @@ def test_what_does_not_end_in_the_grace_time_is_handed_back_without_a_retry(site
 
     job = site.server.job(site.key, job_id)
     assert (job["status"], job["retry_count"], job["release_count"]) == ("pending", 0, 1)
+
+
+def test_a_worker_whose_server_hangs_is_stopped_in_seconds_with_all_its_jobs(site: Site) -> None:
+    for _ in range(3):
+        site.enqueue(60)
+    with site.worker("hasty") as worker:
+        site.wait_for_naps(3)
+        with site.hanging():
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(10) == 0
+
+
+def test_a_third_signal_ends_a_worker_at_once(site: Site) -> None:
+    site.enqueue(60)
+    with site.worker("patient") as worker:
+        site.wait_for_naps(1)
+        with site.hanging():
+            for _ in range(3):
+                time.sleep(0.5)
+                worker.send_signal(signal.SIGTERM)
+            assert worker.wait(3) == -signal.SIGTERM
 
 
 def test_a_drain_ends_when_nothing_is_due_any_more(site: Site) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from queuelog_core.testing import LocalQueue
+from queuelog_core.worker import run as run_module
 from queuelog_core.worker import worker as worker_module
 from tests.support.http import Api
 from tests.worker.scene import Scene, Seen
@@ -14,7 +15,7 @@ from tests.worker.scene import Scene, Seen
 def scene(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     scene = Scene(api)
     monkeypatch.setattr(worker_module, "Bell", scene.bell)
-    monkeypatch.setattr(worker_module, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(run_module, "TICK_SECONDS", 0.01)
     yield scene
     scene.wire.cut()
 

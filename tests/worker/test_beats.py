@@ -32,8 +32,8 @@ class Hand:
         hasty = scene.client.with_budget(0)
         self.held = HeldJob(hasty.claim(["email"]).jobs[0])
         self.beats = ByHand(hasty, scene.seconds)
-        self.beats.begin(self.held, timeout_seconds)
-        self.beat = Beat(self.held, scene.seconds(), timeout_seconds)
+        self.beats.begin(self.held, timeout_seconds, scene.seconds())
+        self.beat = Beat(self.held, scene.seconds(), timeout_seconds, scene.seconds())
         self.scene = scene
 
     def beat_in_time(self) -> None:
@@ -143,7 +143,7 @@ def test_the_failure_of_one_that_overstayed_is_reported_until_it_is_answered(
     ("answers", "tries", "said", "fields"),
     [
         ([unheard] * 200, 1 + 270 // 2, "report-not-sent", {"cause": "Unreachable"}),
-        ([answer(200, "no job")] * 200, 1 + 270 // 2, "report-not-sent", {"cause": "KeyError"}),
+        ([answer(200, "no job")] * 200, 1 + 270 // 2, "report-not-sent", {"cause": "ServerError"}),
         ([answer(409, "lease-lost")], 1, "report-not-taken", {"code": "lease-lost"}),
     ],
     ids=["no answer", "odd answers", "a refusal"],
@@ -206,3 +206,18 @@ def test_beats_at_the_longest_run_time_keep_a_distance(store: Store, clock: Fake
     hand.beats.look_after(hand.beat)
 
     assert hand.beat.at >= hand.scene.seconds() + 0.25
+
+
+@pytest.mark.parametrize(("ago", "first_after"), [(40, 60), (100, 0), (250, 0)])
+def test_the_lease_of_a_repeated_claim_may_be_as_old_as_its_first_sending(
+    scene: Scene, ago: float, first_after: float
+) -> None:
+    """A later first beat comes when the lease is over, and the job runs twice."""
+    held = Hand(scene).held
+    now = scene.seconds()
+
+    beat = Beat(held, now, timeout_seconds=1_000, since=now - ago)
+
+    assert beat.at == now + first_after
+    assert beat.lease_ends_at == now - ago + 300
+    assert beat.ends_at == now + 1_000

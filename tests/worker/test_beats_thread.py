@@ -10,9 +10,10 @@ from queuelog_core.clock import monotonic_seconds
 from queuelog_core.job_types import JobTypes, Policy
 from queuelog_core.stores import Store
 from queuelog_core.worker import Drained, HeldJob
+from queuelog_core.worker.beats import Beats
 from tests.support.factories import FakeClock
 from tests.support.http import Api
-from tests.worker.scene import SOON, Scene, answer
+from tests.worker.scene import SOON, Scene, answer, answer_lost
 
 
 @pytest.fixture
@@ -94,3 +95,19 @@ def test_an_odd_answer_does_not_end_the_thread_that_keeps_leases(scene: Scene) -
         scene.wire.wait_for("heartbeat", 3)
 
     assert scene.worker(handle, monotonic=monotonic_seconds).drain(100).completed == 1
+
+
+def test_the_lease_of_a_claim_counts_from_its_first_sending(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.api.enqueue()
+    begun: list[float] = []
+    monkeypatch.setattr(Beats, "begin", lambda *call: begun.append(call[-1]))
+    scene.wire.plan("claim", answer_lost, answer_lost)
+    scene.pauses_max = 3
+    asked_at = scene.seconds()
+
+    scene.work(lambda _: None)
+
+    assert scene.pauses[1] > 0
+    assert begun == [asked_at]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from queuelog_core import testing
-from queuelog_core.client import ValidationFailed
+from queuelog_core.client import Forbidden, ValidationFailed
 from queuelog_core.errors import ConfigError
 from queuelog_core.testing import LocalQueue
 from queuelog_core.worker import Discard, Drained, HeldJob, Retry, Worker
@@ -206,3 +206,26 @@ def test_without_the_server_it_says_what_to_install() -> None:
         "ImportError: queuelog_core.testing runs the server, which needs flask:"
         " pip install 'queuelog[server]'"
     )
+
+
+def test_a_handler_that_calls_by_its_workers_client_reaches_the_tests_queue(
+    queue: LocalQueue, seen: Seen
+) -> None:
+    job = queue.client.enqueue("email", {"to": "ada"})
+    seen.handle = lambda held: seen.worker.client.get(held.id).payload
+
+    queue.run_due(raise_errors=True)
+
+    assert queue.client.get(job.id).result == {"to": "ada"}
+    with pytest.raises(ConfigError):
+        seen.worker.client.get(job.id)
+
+
+def test_the_client_of_a_worker_may_not_do_more_in_a_test_than_in_production(
+    queue: LocalQueue, seen: Seen
+) -> None:
+    queue.client.enqueue("email")
+    seen.handle = lambda _: seen.worker.client.enqueue("email") and None
+
+    with pytest.raises(Forbidden):
+        queue.run_due(raise_errors=True)

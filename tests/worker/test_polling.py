@@ -77,8 +77,8 @@ def test_workers_that_wait_equally_long_do_not_ask_at_the_same_time(scene: Scene
 def test_a_claim_that_is_refused_is_logged_and_tried_again_later(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    job = scene.api.enqueue()
-    scene.wire.plan("claim", answer(403, "forbidden"))
+    job, later = (scene.api.enqueue() for _ in range(2))
+    scene.wire.plan("claim", lambda request, send: send(request), answer(403, "forbidden"))
     scene.pauses_max = 2
 
     scene.work(lambda _: None, poll_seconds_max=20)
@@ -87,7 +87,7 @@ def test_a_claim_that_is_refused_is_logged_and_tried_again_later(
     assert record.getMessage() == "claim-refused"
     assert record.__dict__["fields"]["code"] == "forbidden"
     assert 16 <= scene.pauses[0] <= 24
-    assert scene.api.get(job)["status"] == "completed"
+    assert {scene.api.get(each)["status"] for each in (job, later)} == {"completed"}
 
 
 def test_a_worker_backs_off_while_the_api_is_away_and_recovers(scene: Scene) -> None:
@@ -163,3 +163,38 @@ def test_a_function_drains_until_its_time_is_nearly_up(scene: Scene) -> None:
     nothing = {"completed": 0, "failed": 0, "released": 0, "lost": 0}
     assert invoke(14_999) == nothing == invoke(0)
     assert invoke(15_000) == {**nothing, "completed": 1}
+
+
+def test_a_drain_claims_while_a_job_runs_only_when_something_may_be_due(scene: Scene) -> None:
+    scene.api.enqueue()
+    calm = threading.Event()
+
+    def handle(_: HeldJob) -> None:
+        scene.wire.wait_for("claim", 2)
+        # Longer than many ticks.
+        calm.wait(0.5)
+
+    drained = scene.worker(handle, concurrency=2).drain(1_000)
+
+    assert drained == Drained(completed=1)
+    assert len(scene.wire.sent("claim")) <= 3
+
+
+def test_a_drain_claims_at_once_when_one_of_its_jobs_has_ended(scene: Scene) -> None:
+    """The others go on: the one that follows is what they wait for here."""
+    for step in ("first", "beside"):
+        scene.api.enqueue(payload={"step": step})
+    followed = threading.Event()
+
+    def handle(held: HeldJob) -> None:
+        if held.payload["step"] == "first":
+            scene.wire.wait_for("claim", 2)
+            scene.api.for_a_thread().enqueue(payload={"step": "follows"})
+        elif held.payload["step"] == "follows":
+            followed.set()
+        else:
+            assert followed.wait(SOON)
+
+    worker = scene.worker(handle, concurrency=3, poll_seconds_max=10 * SOON)
+
+    assert worker.drain(1_000) == Drained(completed=3)

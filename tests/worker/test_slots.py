@@ -1,6 +1,7 @@
 """Every job that a worker takes is counted once, whatever races with its end."""
 
 import threading
+from queue import SimpleQueue
 
 import pytest
 
@@ -14,24 +15,41 @@ JOBS = 8
 
 def test_a_job_that_was_taken_back_is_not_counted_when_its_handler_ends() -> None:
     leave, told = threading.Event(), list[str]()
+    running: SimpleQueue[threading.Thread] = SimpleQueue()
 
     def run(held: HeldJob) -> str:
+        running.put(threading.current_thread())
         leave.wait(SOON)
         return f"end of {held.id}"
 
     slots = Slots(1, run, told.append)
-    first, second = held_job(job_id=1), held_job(job_id=2)
+    first = held_job()
     slots.start(first)
+    thread = running.get(timeout=SOON)
     assert slots.take_back() == [first]
-    slots.count("released")
-    # The one thread gets to the second job when it is done with the first.
-    slots.start(second)
     leave.set()
-
-    assert slots.wait_for_all(SOON)
     slots.close()
-    assert slots.outcomes == {"released": 1, "end of 2": 1}
-    assert told == ["released", "end of 2"]
+    thread.join(SOON)
+    slots.count(first, "released")
+
+    assert slots.outcomes == {"released": 1}
+    assert told == ["released"]
+
+
+def test_a_job_that_comes_too_late_is_not_run_and_stays_the_callers() -> None:
+    told: list[str] = []
+    slots = Slots(1, lambda _: "run", told.append)
+    slots.shut()
+    held = held_job()
+
+    assert not slots.start(held)
+    assert slots.take_back() == []
+    assert not slots.wait_for_all(0)
+    slots.give_up()
+    slots.count(held, "released")
+
+    assert told == ["lost"]
+    assert slots.outcomes == {"lost": 1}
 
 
 @pytest.mark.parametrize("_again", range(10))
@@ -55,3 +73,16 @@ def test_jobs_that_end_while_the_worker_hands_back_are_counted_once(
 
     assert sum(drained) == JOBS == len(told)
     assert drained == Drained(**{name: told.count(name) for name in told})
+
+
+def test_an_end_is_noticed_also_when_it_comes_before_somebody_waits_for_it() -> None:
+    slots = Slots(1, lambda _: "run", lambda _: None)
+    assert not slots.wait_for_an_end(slots.ended(), SOON)
+
+    before = slots.ended()
+    slots.start(held_job())
+    assert slots.wait_for_all(SOON)
+
+    assert slots.wait_for_an_end(before, SOON)
+    assert not slots.wait_for_an_end(slots.ended(), SOON)
+    slots.close()

@@ -7,25 +7,39 @@ from typing import Any
 import pytest
 
 from queuelog_core.client import Request, Response, Transport
-from queuelog_core.worker import Drained, HeldJob
+from queuelog_core.worker import Drained, HeldJob, Worker
 from queuelog_core.worker.signals import Bell, on_signals
 from tests.worker.scene import SOON, Scene, answer_lost, raising
 
 
+def heard_by(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when the worker has heard the first signal, which its main thread does."""
+    heard, stop = threading.Event(), worker.stop
+
+    def stop_and_tell() -> None:
+        stop()
+        heard.set()
+
+    monkeypatch.setattr(worker, "stop", stop_and_tell)
+    return heard
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_the_running_job_end_and_claims_nothing_more(
-    scene: Scene, number: signal.Signals
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     jobs = [scene.api.enqueue() for _ in range(2)]
     before = signal.getsignal(number)
 
     def handle(_: HeldJob) -> str:
-        # Raised in this thread, it is heard in the main one.
         signal.raise_signal(number)
+        assert heard.wait(SOON)
         return "done"
 
     scene.pauses_max = 100
-    scene.work(handle)
+    worker = scene.worker(handle)
+    heard = heard_by(worker, monkeypatch)
+    worker.run()
 
     assert [scene.api.get(job)["status"] for job in jobs] == ["completed", "pending"]
     assert len(scene.wire.sent("claim")) == 1
@@ -80,19 +94,12 @@ def test_a_second_signal_hands_the_jobs_back_at_once(
         threading.Thread(target=again, daemon=True).start()
 
     def again() -> None:
-        assert stopped.wait(SOON)
+        assert heard.wait(SOON)
         signal.raise_signal(signal.SIGINT)
 
-    stopped = threading.Event()
     handle, leave = overstaying(twice)
     worker = scene.worker(handle, grace_seconds=10_000)
-    stop = worker.stop
-
-    def stop_and_tell() -> None:
-        stop()
-        stopped.set()
-
-    monkeypatch.setattr(worker, "stop", stop_and_tell)
+    heard = heard_by(worker, monkeypatch)
     worker.run()
 
     back = scene.api.get(job)
@@ -199,7 +206,7 @@ def test_a_report_that_nobody_answers_in_the_end_counts_as_lost(
         ended.wait()
         return send(request)
 
-    monkeypatch.setattr("queuelog_core.worker.worker.REPORT_SECONDS", 0.01)
+    monkeypatch.setattr("queuelog_core.worker.run.REPORT_SECONDS", 0.01)
     scene.wire.plan("complete", never)
     worker = scene.worker(lambda _: None)
 
