@@ -94,9 +94,7 @@ def serve(config: Config, options: Options, say: Callable[[str], None]) -> None:
     for thread in (_thread("http", server.run), *background):
         thread.start()
     options.ready(url)
-    # Without a limit a signal that the kernel hands to another thread would not be heard here.
-    while not stop.wait(_LISTEN_SECONDS):
-        pass
+    _wait_until(stop)
     say(f"Stopping: what runs has {GRACE_SECONDS:.0f} s to end. Press Ctrl-C again to end at once.")
     if worker is not None:
         worker.stop()
@@ -165,6 +163,12 @@ def _is_busy(server: Any) -> bool:
         or threads.active_count
         or any(c.requests or c.total_outbufs_len for c in list(server.active_channels.values()))
     )
+
+
+def _wait_until(stop: threading.Event) -> None:
+    """Again and again: a signal that the kernel hands to another thread ends no wait of this one."""
+    while not stop.wait(_LISTEN_SECONDS):
+        pass
 
 
 def _stop_on_signals() -> threading.Event:
