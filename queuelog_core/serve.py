@@ -166,7 +166,7 @@ def _is_busy(server: Any) -> bool:
 
 
 def _wait_until(stop: threading.Event) -> None:
-    """Again and again: a signal that the kernel hands to another thread ends no wait of this one."""
+    """Again and again: a signal that the kernel hands to another thread ends no wait here."""
     while not stop.wait(_LISTEN_SECONDS):
         pass
 
