@@ -92,7 +92,11 @@ def test_what_the_wheel_asks_for_is_what_the_tests_run_with(wheel: Path) -> None
     assert building["requires"] == [f"setuptools=={pins('requirements-dev.txt')['setuptools']}"]
 
 
-@pytest.mark.parametrize("path", [*ROOT.glob("requirements*.txt")], ids=lambda path: path.name)
+# The emulator's file is whole by itself: it wants other versions of some.
+CONSTRAINED = [path for path in ROOT.glob("requirements*.txt") if "cloud" not in path.name]
+
+
+@pytest.mark.parametrize("path", CONSTRAINED, ids=lambda path: path.name)
 def test_every_pin_is_also_a_constraint(path: Path) -> None:
     assert pins(path.name).items() <= pins("constraints.txt").items()
 
