@@ -2,12 +2,14 @@
 
 import json
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.fronts.conftest import Deployed
 from tests.fronts.front import Front
 from tests.support.cloud import STAGE, admin_key_in
+from tests.support.servers import eventually
 
 
 def secrets(deployed: Deployed) -> list[str]:
@@ -41,9 +43,16 @@ def test_the_drain_runs_jobs_over_http(deployed: Deployed, cloud_front: Front) -
 
     done = deployed.cloud.invoke("drain", b"{}")
 
-    assert done == {"completed": 2, "failed": 0, "released": 0, "lost": 0}
+    # One that was scheduled before the schedules were stopped may still run beside it.
+    assert done.keys() == {"completed", "failed", "released", "lost"}
+    assert done["lost"] == 0
+
+    def ended_job(job_id: int) -> Any:
+        job = cloud_front.call("GET", f"/jobs/{job_id}", "admin").json
+        return job if job["status"] == "completed" else None
+
     for job in made:
-        ended = cloud_front.call("GET", f"/jobs/{job['id']}", "admin").json
+        ended = eventually(partial(ended_job, job["id"]), "the drain has completed it", 30)
         assert (ended["status"], ended["worker_id"]) == ("completed", "drain")
         assert Path(ended["result"]["file"]).is_relative_to(deployed.cloud.folder)
         assert Path(ended["result"]["file"]).is_file()

@@ -181,5 +181,5 @@ def test_a_wrong_usage_ends_with_2_and_says_what_is_wrong(
 
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Error: " in done.stderr
+    assert done.stderr.startswith("error: ")
     assert not (tmp_path / ".queuelog").exists()
