@@ -17,7 +17,7 @@ def back_up(store: str, folder: Path, now: int) -> str:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for draft in folder.glob("queuelog-*Z.db.new"):
         draft.unlink()  # of a function that was cut off
-    target = folder / f"queuelog-{_stamp(now)}.db"
+    target = folder / f"queuelog-{stamp(now)}.db"
     file = open_file(store)
     try:
         if file.size() > BYTES_MAX:
@@ -40,8 +40,9 @@ def restore(store: str, folder: Path, name: str, now: int) -> str:
     it. Raises ConfigError for a name that is none of `names`."""
     if name not in names(folder):
         raise ConfigError("there is no backup of this name: ask with list_backups")
-    return restore_file(store, folder / name, _stamp(now)).name
+    return restore_file(store, folder / name, stamp(now)).name
 
 
-def _stamp(now: int) -> str:
+def stamp(now: int) -> str:
+    """An instant as a file's name can hold it: `20261130T033000.000Z`."""
     return format_instant(now).translate({ord(":"): "", ord("-"): ""})

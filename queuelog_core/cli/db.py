@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from queuelog_core.backups import stamp
 from queuelog_core.bootstrap import open_queue
 from queuelog_core.cli.screen import progress
 from queuelog_core.cli.shared import Duration, confirm, json_option, one_line_errors
-from queuelog_core.clock import SystemClock, format_instant
+from queuelog_core.clock import SystemClock
 from queuelog_core.config import load_config
 from queuelog_core.job import TERMINAL, Status
 from queuelog_core.stores import open_file, restore_file
@@ -112,8 +113,7 @@ def restore(copy: Path, yes: bool, as_json: bool) -> None:
     with one_line_errors():
         store = load_config().store
         confirm(f"Replace the jobs by those of {copy}?", yes=yes)
-        at = format_instant(SystemClock()()).replace("-", "").replace(":", "")
-        aside = restore_file(store, copy, at)
+        aside = restore_file(store, copy, stamp(SystemClock()()))
         click.echo(json.dumps({"aside": str(aside)}) if as_json else aside)
 
 
