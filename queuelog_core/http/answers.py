@@ -28,7 +28,7 @@ TOO_LARGE = f"At most {REQUEST_BYTES_MAX} bytes a request."
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass
 class Trace:
     """What the log line of a request tells."""
 

@@ -1,6 +1,5 @@
 """What each route reads: its body or its query, with the limits of the contract."""
 
-from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from queuelog_core.documents import Document
@@ -78,7 +77,7 @@ class CompleteBody(NamedTuple):
 class FailBody(NamedTuple):
     attempt: Annotated[int | None, _ATTEMPT] = None
     error: Annotated[str | None, Text()] = None
-    error_code: Annotated[str | None, replace(_ERROR_CODE, reserved=SERVER_ERROR_CODES)] = None
+    error_code: Annotated[str | None, _ERROR_CODE._replace(reserved=SERVER_ERROR_CODES)] = None
     retryable: Annotated[bool, Flag()] = True
     retry_in_seconds: Annotated[int | None, Integer(0, 86_400)] = None
 

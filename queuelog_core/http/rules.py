@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from queuelog_core.clock import parse_instant
 from queuelog_core.documents import Document, compact
@@ -36,8 +35,7 @@ class QueryRule(Rule, Protocol):
     def from_text(self, text: str, /) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(NamedTuple):
     least: int
     most: int
 
@@ -57,7 +55,6 @@ class Integer:
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
-@dataclass(frozen=True, slots=True)
 class Flag:
     def check(self, value: Any) -> bool:
         if type(value) is not bool:
@@ -68,8 +65,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A string of some characters; `pattern` must match all of it, `reserved` may not be used."""
 
     most: int | None = None
@@ -107,8 +103,7 @@ class Text:
         return schema
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """One of a few labels, each standing for a value; `any_case` reads them case-insensitively."""
 
     values: Mapping[str, Any]
@@ -133,7 +128,6 @@ class Label:
         return {"type": "string", "pattern": f"^({'|'.join(letters)})$"}
 
 
-@dataclass(frozen=True, slots=True)
 class Instant:
     """RFC 3339 with Z or an offset, read as milliseconds since 1970 UTC."""
 
@@ -152,8 +146,7 @@ class Instant:
         return {"type": "string", "format": "date-time"}
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(NamedTuple):
     """A document of the users, measured as compact UTF-8 JSON."""
 
     bytes_max: int
@@ -172,8 +165,7 @@ class Json:
         return {"type": "object", "additionalProperties": True} | size if self.object_only else size
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(NamedTuple):
     item: Rule
     least: int
     most: int
@@ -194,7 +186,6 @@ class ListOf:
         }
 
 
-@dataclass(frozen=True, slots=True)
 class Ignored:
     """A field of the original's clients that is read and changes nothing."""
 

@@ -9,7 +9,6 @@ collected; no message repeats a value of the request.
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from queuelog_core.errors import FieldError, ValidationFailed
@@ -41,8 +40,7 @@ class Field(NamedTuple):
         return schema | {"default": shown}
 
 
-@dataclass(frozen=True, slots=True)
-class Nested:
+class Nested(NamedTuple):
     """A field that is an object with fields of its own."""
 
     shape: type
@@ -54,7 +52,6 @@ class Nested:
         return object_schema(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
 class JudgedAlone(Nested):
     """An object that stops no other when it is bad: its ValidationFailed stands in its place."""
 
