@@ -90,14 +90,13 @@ def _package(stage: str, options: tuple[str, ...], settings: dict[str, str], fol
         with zipfile.ZipFile(folder / name, "w") as archive:
             archive.writestr("empty", "")
     done = subprocess.run(
-        ["node", SERVERLESS, "package", "--stage", stage, "--package", folder, *options],
+        [
+            *("node", SERVERLESS, "package", "--stage", stage, "--package", folder, *options),
+            # The offline stage names none: the framework would zip all that lies here.
+            *(f"--param={each}Package={folder / each}.zip" for each in ("api", "drain")),
+        ],
         cwd=ROOT,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "QUEUELOG_BUILD": str(folder),
-            **settings,
-        },
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
