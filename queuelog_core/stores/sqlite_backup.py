@@ -43,13 +43,13 @@ def _copy(file: SqliteFile, draft: Path) -> None:
     copy.execute("PRAGMA locking_mode=EXCLUSIVE")
 
     def fill(connection: sqlite3.Connection) -> None:
-        with _told_of(draft):
+        with told_of(draft):
             # In one step: one in many never ends while others write.
             connection.backup(copy, pages=-1)
 
     try:
         file.read(fill)
-        with _told_of(draft):
+        with told_of(draft):
             # The pages say WAL like those they were copied from; no network volume can take that.
             copy.execute("PRAGMA journal_mode=DELETE").fetchone()
             found = copy.execute("PRAGMA integrity_check").fetchall()
@@ -60,7 +60,8 @@ def _copy(file: SqliteFile, draft: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told_of(draft: Path) -> Iterator[None]:
+def told_of(draft: Path) -> Iterator[None]:
+    """What goes wrong with a copy, in our words."""
     try:
         yield
     except sqlite3.Error as error:

@@ -32,7 +32,13 @@ CLIENTS_TYPE = "note"
 ODD_FRONTS = FRONTS if os.environ.get("QUEUELOG_FRONTS") == "all" else IN_PROCESS
 # First what a schedule shall do in a minute, last what has waited for it and what stops.
 FIRST = ("test_offline",)
-LAST = ("test_eight_clients", "test_cloud", "test_offline_schedule", "test_leaving_nothing")
+LAST = (
+    "test_eight_clients",
+    "test_cloud",
+    "test_cloud_restore",
+    "test_offline_schedule",
+    "test_leaving_nothing",
+)
 
 
 @pytest.hookimpl(trylast=True)

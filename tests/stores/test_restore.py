@@ -55,7 +55,55 @@ def test_the_copy_takes_the_place_and_what_was_there_lies_aside(site: Site) -> N
     assert (jobs_in(site.path), jobs_in(site.aside), jobs_in(site.copy)) == (1, 2, 1)
     restored = site.open()
     assert restored.check() == []
+    restored.close()
+
+
+def test_an_id_that_was_given_since_the_copy_is_not_given_again(site: Site) -> None:
+    site.restore()
+
+    restored = site.open()
+    assert restored.insert(pending_job())[0].id == 3
+    assert restored.check() == []
+    restored.close()
+
+
+def test_a_file_that_is_behind_the_copy_takes_no_ids_back(site: Site) -> None:
+    newest = site.copy.with_name("newest.db")
+    site.store.backup(newest)
+    site.store.close()
+    site.path.unlink()
+    site.restore()
+
+    restore_file(f"sqlite:///{site.path}", newest, f"{STAMP}-again")
+
+    restored = site.open()
+    assert restored.check() == []
+    assert restored.insert(pending_job())[0].id == 3
+    restored.close()
+
+
+def test_what_a_restore_that_was_killed_left_is_not_played_into_the_copy(site: Site) -> None:
+    site.store.close()
+    for suffix in ("", "-journal", "-wal"):
+        site.path.with_name(f"queuelog.db.restoring{suffix}").write_bytes(b"half" * 1000)
+
+    site.restore()
+
+    assert jobs_in(site.path) == 1
+    assert not list(site.path.parent.glob("*.restoring*"))
+
+
+def test_a_copy_without_a_job_goes_on_with_the_ids_too(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "queuelog.db")
+    store.backup(tmp_path / "empty.db")
+    store.insert(pending_job())
+    store.close()
+
+    restore_file(f"sqlite:///{tmp_path}/queuelog.db", tmp_path / "empty.db", STAMP)
+
+    restored = SqliteStore(tmp_path / "queuelog.db")
     assert restored.insert(pending_job())[0].id == 2
+    assert restored.check() == []
     restored.close()
 
 
@@ -83,6 +131,9 @@ def test_a_file_that_is_damaged_or_gone_is_restored_too(site: Site) -> None:
     site.restore()
 
     assert jobs_in(site.path) == 1
+    restored = site.open()
+    assert restored.insert(pending_job())[0].id == 2, "nobody can know of the later one"
+    restored.close()
     site.path.unlink()
     site.aside.unlink()
     site.restore()
@@ -134,6 +185,19 @@ def test_while_somebody_writes_nothing_is_replaced(
 
     site.store.insert(pending_job())
     assert jobs_in(site.path) == 3
+
+
+def test_a_copy_that_cannot_be_written_leaves_all_as_it_was(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queuelog_core.stores.sqlite_restore.LAST_ID", "SELECT no_such_column")
+
+    with pytest.raises(StoreUnavailable, match=r"queuelog\.db\.restoring: "):
+        site.restore()
+
+    site.store.insert(pending_job())
+    assert jobs_in(site.path) == 3
+    assert not list(site.path.parent.glob("*.restoring*"))
 
 
 def test_what_lies_aside_is_never_overwritten(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""What `make deploy` refuses before anything is built or sent."""
+"""What `make deploy` refuses before anything is built or sent, and what it asks for."""
 
 import sys
 
@@ -57,3 +57,18 @@ def test_the_region_is_the_one_that_the_aws_tools_take(
         monkeypatch.setenv(name, value)
 
     assert deploy.region_of_the_environment() == region
+
+
+def test_a_deployment_takes_place_also_where_nothing_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")  # which it sets for what it calls
+    monkeypatch.setattr(sys, "argv", ["deploy", "prod", "--built", "bucket=b"])
+    monkeypatch.setattr(deploy, "run", lambda *command: ran.append(command))
+    monkeypatch.setattr(deploy, "make_first_keys", lambda *_: None)
+
+    deploy.main()
+
+    (command,) = ran
+    assert command[2:4] == ("deploy", "--force")
