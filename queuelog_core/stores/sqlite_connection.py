@@ -1,5 +1,6 @@
 """Single connections to an SQLite file: how one is opened, how it waits, what its errors mean."""
 
+import logging
 import random
 import sqlite3
 import time
@@ -23,6 +24,7 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "the disk reports an input/output error",
 }
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.Connection:
@@ -88,12 +90,32 @@ def is_worth_a_retry(error: sqlite3.Error) -> bool:
     return primary_code(error) not in _BUSY | {sqlite3.SQLITE_FULL}
 
 
+def try_twice(attempt: Callable[[], _T], path: Path) -> _T:
+    """What `attempt` returns; made again when that is worth it, which needs a fresh connection.
+
+    What the second one gets over nobody is told but the operator, whose disk may be dying.
+    """
+    try:
+        return attempt()
+    except sqlite3.Error as error:
+        if not is_worth_a_retry(error):
+            raise
+        cause = _cause(error, path)
+    result = attempt()
+    _log.warning("store-recovered", extra={"fields": {"cause": cause}})
+    return result
+
+
 def translate(error: sqlite3.Error, path: Path) -> StoreUnavailable:
     """Our error for an engine's. What points at a fault of ours is raised as it is."""
     if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
         raise error
     if primary_code(error) in _BUSY:
         return StoreBusy(f"{path}: others held the file too long")
+    return StoreUnavailable(_cause(error, path))
+
+
+def _cause(error: sqlite3.Error, path: Path) -> str:
     name = getattr(error, "sqlite_errorname", "unknown")
     reason = _REASONS.get(primary_code(error), "SQLite refuses the file")
-    return StoreUnavailable(f"{path}: {reason} ({name})")
+    return f"{path}: {reason} ({name})"

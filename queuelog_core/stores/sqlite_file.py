@@ -20,6 +20,7 @@ from queuelog_core.stores.sqlite_connection import (
     is_worth_a_retry,
     patiently,
     translate,
+    try_twice,
 )
 from queuelog_core.stores.volume import LOCAL, Guard, Volume, hot_journal, refuse_wal
 
@@ -48,7 +49,7 @@ class SqliteFile:
             # Payloads lie in it; SQLite gives the files beside it the same mode.
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         connect(self.path, self._volume, "rwc", self._deadline()).close()
-        self._inode = self.path.stat().st_ino
+        self._inode, self._was_filled = self.path.stat().st_ino, False
 
     def write(self, work: _Work[_T], busy_seconds: float | None = None) -> _T:
         """Run `work` in one write transaction and commit it.
@@ -128,15 +129,11 @@ class SqliteFile:
 
     def _run(self, transaction: _Transaction[_T], busy_seconds: float | None) -> _T:
         deadline = self._deadline(busy_seconds)
-        return self._in_our_words(lambda: self._try_twice(transaction, deadline))
 
-    def _try_twice(self, transaction: _Transaction[_T], deadline: float) -> _T:
-        try:
+        def attempt() -> _T:
             return self._try(transaction, deadline)
-        except sqlite3.Error as error:
-            if not is_worth_a_retry(error):
-                raise
-        return self._try(transaction, deadline)
+
+        return self._in_our_words(lambda: try_twice(attempt, self.path))
 
     def _try(self, transaction: _Transaction[_T], deadline: float) -> _T:
         connection = self._taken(deadline)
@@ -216,7 +213,7 @@ class SqliteFile:
         if not self._is_same_file():
             if found is not None:
                 self._discard(found)
-            raise StoreUnavailable(f"{self.path} was removed or replaced since the start")
+            raise StoreUnavailable(f"{self.path} was removed, emptied or replaced since the start")
         if found is not None:
             return found
         connection = connect(self.path, self._volume, "rw", deadline)
@@ -230,9 +227,12 @@ class SqliteFile:
 
     def _is_same_file(self) -> bool:
         try:
-            return self.path.stat().st_ino == self._inode
+            found = self.path.stat()
         except FileNotFoundError:
             return False
+        # On a network volume it is empty until it has tables.
+        self._was_filled |= found.st_size > 0
+        return found.st_ino == self._inode and (found.st_size > 0 or not self._was_filled)
 
     def _discard(self, connection: sqlite3.Connection) -> None:
         with self._lock:
