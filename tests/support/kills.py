@@ -23,8 +23,8 @@ _T = TypeVar("_T")
 class Watched:
     """The network as `Client()` has it, and what became of the requests."""
 
-    def __init__(self, url: str) -> None:
-        self._send = HttpTransport(url, 30.0)
+    def __init__(self, url: str, timeout_seconds: float = 30.0) -> None:
+        self._send = HttpTransport(url, timeout_seconds)
         self.close = self._send.close
         self.begun = threading.Event()
         self.kills = 0
