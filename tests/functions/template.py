@@ -91,7 +91,16 @@ def _package(stage: str, options: tuple[str, ...], settings: dict[str, str], fol
             archive.writestr("empty", "")
     done = subprocess.run(
         [
-            *("node", SERVERLESS, "package", "--stage", stage, "--package", str(folder), *options),
+            *(
+                "node",
+                str(SERVERLESS),
+                "package",
+                "--stage",
+                stage,
+                "--package",
+                str(folder),
+                *options,
+            ),
             # The offline stage names none: the framework would zip all that lies here.
             *(f"--param={each}Package={folder / each}.zip" for each in ("api", "drain")),
         ],
