@@ -1,8 +1,6 @@
 """Servers on one file whose clocks are five minutes apart: libfaketime shifts what they see."""
 
-import os
 import random
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,7 +13,7 @@ import pytest
 
 from queuelog_core.clock import SystemClock, parse_instant
 from queuelog_core.identity import Role
-from tests.support.http import ROOT
+from tests.support.faked_time import shifted
 from tests.support.servers import Answer, Server, make_key, serving
 
 SLOW, EXACT, FAST = -300, 0, 300
@@ -24,12 +22,6 @@ PAIRS = [(SLOW, EXACT), (EXACT, FAST)]
 VERBS = ["claim", "heartbeat"] * 2 + ["fail", "release", "redrive", "cancel", "complete"]
 WALKED, STEPS = 20, 30
 TYPES = ("taken", "settled", "lost", "found", *(f"walked{number}" for number in range(2 * WALKED)))
-
-# libfaketime 0.9.10 takes the monotonic deadline of Python's own sleep for one of the wall clock.
-SITE = """
-import select, time
-time.sleep = lambda seconds: select.select([], [], [], seconds)
-"""
 
 
 class Host(NamedTuple):
@@ -90,20 +82,6 @@ class Hosts:
         assert host.is_past(seen, 10_000), "its clock is not behind"
         assert not host.is_past(seen, -10_000), "its clock is not ahead"
         return host
-
-
-def shifted(folder: Path, seconds: int) -> dict[str, str]:
-    """Settings under which a process sees a wall clock that is off; no other clock is."""
-    asked = ["faketime", "-m", "-f", "+0s", "printenv", "LD_PRELOAD"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=True)
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(SITE, "utf-8")
-    return {
-        "LD_PRELOAD": found.stdout.strip(),
-        "FAKETIME": f"{seconds:+d}s",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
-    }
 
 
 @pytest.fixture(scope="module")
