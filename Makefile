@@ -1,16 +1,20 @@
 # make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
 PORT ?= 8080
-SECONDS_EACH ?= 60
-CASES ?= 20000
+N ?= 20
 PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/client tests/worker tests/functions \
 	tests/security tests/redaction tests/fuzz/test_fuzz_targets.py
-# Processes that nothing slow can upset: these run beside each other too.
-COMMANDS := $(wildcard tests/system/test_cli_*.py) tests/system/test_packaging.py \
-	tests/system/test_docs_examples.py
+# Who waits for processes leaves time to others. This is the order of their start: long ones first.
+TOGETHER := tests/fronts tests/system tests/fuzz/test_schema.py tests/contract
+# It measures how callers share a busy server: nothing else may run meanwhile.
+ALONE := tests/system/test_under_load.py
+# What draws a seed of its own for each run.
+PROOFS := $(addprefix tests/system/test_,history.py history_volume.py seeded_bugs.py model.py \
+	barrier_races.py migration_races.py faults_*.py stalls.py clock_steps.py time_zones.py \
+	daylight_saving.py)
 ALL_CODE := queuelog_core functions scripts tests
 
-.PHONY: run offline deploy test check bench soak lint generate
+.PHONY: run offline deploy test test-nfs repeat check bench soak lint generate
 
 run: ## serve on PORT (8080) with sample keys and a worker
 	@sh scripts/setup.sh run
@@ -29,8 +33,8 @@ test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=95
-	$(PYTHON) -m pytest -q -n 2 --dist loadfile $(COMMANDS) tests/contract
-	$(PYTHON) -m pytest -q tests/fuzz/test_schema.py tests/fronts tests/system $(COMMANDS:%=--ignore=%)
+	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) --ignore=$(ALONE)
+	$(PYTHON) -m pytest -q $(ALONE)
 
 check: ## the quick inner loop
 	@sh scripts/setup.sh test
@@ -47,14 +51,21 @@ bench: ## measure everything, beside other queues too, and write docs/performanc
 	@sh scripts/setup.sh peers
 	$(PYTHON) -m tests.benchmarks
 
-soak: ## fuzz parsers for SECONDS_EACH (finds stay in .soak/), the API, every front; kill and restart
-	@sh scripts/setup.sh soak
-	@$(PYTHON) -m tests.fuzz.soak_run $(SECONDS_EACH)
-	QUEUELOG_FUZZ_CASES=$(CASES) $(PYTHON) -m pytest -q --timeout 7200 tests/fuzz/test_schema.py
-	QUEUELOG_RESTARTS=200 QUEUELOG_KILLS_SECONDS=60 $(PYTHON) -m pytest -q -s --timeout 7200 \
-		tests/system/test_rolling_restarts.py tests/system/test_enqueue_under_kills.py
+test-nfs: ## the store on a real NFSv4.1 server with three clients, in an emulated guest; needs root
 	@sh scripts/setup.sh test
-	QUEUELOG_FRONTS=all QUEUELOG_CLIENT_SECONDS=30 $(PYTHON) -m pytest -q tests/fronts
+	$(PYTHON) -m pytest -q -s --timeout 900 tests/nfs
+
+repeat: ## the proofs of tests/system N (20) times in a row, each time with another seed
+	@sh scripts/setup.sh test
+	@for round in $$(seq $(N)); do \
+		echo "round $$round of $(N)"; \
+		$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(PROOFS) || exit; \
+	done
+
+soak: ## everything for long; PART=history, model, races, faults, nfs or fuzz; .soak/ has the logs
+	@sh scripts/setup.sh soak
+	@sh scripts/setup.sh test
+	@$(PYTHON) -m tests.soak $(PART)
 
 generate: ## write openapi.json, infra/http.yml, infra/roles.yml and docs/cli.md anew
 	@sh scripts/setup.sh test

@@ -4,10 +4,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from queuelog_core.stores import Store, open_store
 from tests.support.factories import FakeClock
 from tests.support.http import Api
+
+
+class ByFile(LoadFileScheduling):
+    """The tests of a file stay together, and those of all fronts: each front is started once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "fronts" if file.startswith("tests/fronts/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture
