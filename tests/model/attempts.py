@@ -2,19 +2,8 @@
 
 from typing import Any
 
-from tests.model.world import (
-    SECOND,
-    Answer,
-    Caller,
-    Job,
-    Refusal,
-    Request,
-    World,
-    invalid,
-    sent_fields,
-    shown,
-    text,
-)
+from tests.model.calls import Answer, Caller, Job, Refusal, Request, invalid, sent_fields
+from tests.model.world import SECOND, World, shown, text
 
 RELEASES_FREE = 20
 ERROR_BYTES_MAX = 1024

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from queuelog_core.job import TERMINAL, Job, Outcome, Status
+from tests.model.calls import Request
 from tests.model.scene import CALLERS, RETENTION_SECONDS
 from tests.model.wire import Reply
-from tests.model.world import SECOND, Request, instant
+from tests.model.world import SECOND, instant
 
 Jobs = Mapping[int, Job]
 
@@ -83,6 +84,8 @@ def check_repeat(request: Request, first: Reply, again: Reply) -> None:
         "claim": keyed and bool(first.jobs),
         "redrive_many": False,
         "upkeep": False,
+        # It tells its age by the machine's own clock.
+        "health": False,
         **dict.fromkeys(("complete", "fail", "release"), "attempt" in body),
     }
     if not safe.get(request.verb, True):

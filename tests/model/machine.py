@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from tests.model import scene
+from tests.model.calls import Request
 from tests.model.reports import Reports
-from tests.model.world import SECOND, Request
+from tests.model.world import SECOND
 
 producers = st.sampled_from(["producer", "producer", "low-producer", "admin"])
 processes = st.sampled_from(["mailer-1", "mailer-2", "printer", "mailer-1", "painter", "operator"])

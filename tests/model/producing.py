@@ -5,22 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.model.attempts import finish, settle
-from tests.model.world import (
-    LEVELS,
-    SECOND,
-    YEAR_SECONDS,
-    Answer,
-    Caller,
-    Job,
-    Refusal,
-    Request,
-    World,
-    created_between,
-    instant,
-    invalid,
-    sent_fields,
-    shown,
-)
+from tests.model.calls import Answer, Caller, Job, Refusal, Request, invalid, sent_fields
+from tests.model.world import LEVELS, SECOND, YEAR_SECONDS, World, created_between, instant, shown
 
 FINGERPRINT = ("type", "payload", "priority", "max_retries", "run_at", "delay_seconds")
 REPLAYED = {"Idempotent-Replayed": "true"}

@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.model.attempts import settle
+from tests.model.calls import Answer, Caller, Job, Request, invalid
 from tests.model.world import (
     ATTEMPT_FIELDS,
     LEVELS,
     SECOND,
     TERMINAL,
     TIMES,
-    Answer,
-    Caller,
-    Job,
-    Request,
     World,
     created_between,
-    invalid,
     shown,
     text,
 )

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 
 from tests.model.attempts import complete, fail, heartbeat, release
+from tests.model.calls import Answer, Caller, Refusal, Request
 from tests.model.producing import batch, cancel, enqueue, redrive, redrive_many
 from tests.model.reading import attempts, get, health, list_jobs, stats, upkeep
 from tests.model.working import claim
-from tests.model.world import Answer, Caller, Refusal, Request, World
+from tests.model.world import World
 
 _ADMIN = {"admin"}
 _PRODUCER = {"producer", *_ADMIN}

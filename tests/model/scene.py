@@ -5,7 +5,8 @@ from typing import Any
 
 from queuelog_core.job import PRIORITIES
 from queuelog_core.job_types import Backoff, BackoffKind, JobTypes, Policy
-from tests.model.world import Caller, TypeRules
+from tests.model.calls import Caller
+from tests.model.world import TypeRules
 from tests.support.http import KEYS
 
 RETENTION_SECONDS = 2_592_000

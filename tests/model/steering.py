@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 from hypothesis.stateful import RuleBasedStateMachine
 
 from queuelog_core.stores import Store
+from tests.model.calls import Job, Request
 from tests.model.figures import Figures
 from tests.model.scene import PROCESSES, RETENTION_SECONDS, Body
 from tests.model.trial import Grant, Trial
 from tests.model.wire import Reply
-from tests.model.world import SECOND, TERMINAL, Job, Request, text
+from tests.model.world import SECOND, TERMINAL, text
 
 _T = TypeVar("_T")
 

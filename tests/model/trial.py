@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 from queuelog_core.job import Job as Stored
 from queuelog_core.stores import Filter, Store
 from tests.model import checks, scene
+from tests.model.calls import Answer, Job, Request
 from tests.model.figures import Figures
 from tests.model.reference import answer
 from tests.model.wire import Reply, assert_as_told, send
-from tests.model.world import ATTEMPT_FIELDS, FIELDS, Answer, Job, Request, World
+from tests.model.world import ATTEMPT_FIELDS, FIELDS, World
 from tests.support.factories import FakeClock
 from tests.support.http import Api
 

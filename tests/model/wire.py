@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from queuelog_core.upkeep import run_upkeep
-from tests.model.world import Answer, Request
+from tests.model.calls import Answer, Request
 from tests.support.http import Api
 
 HEADERS = ("Location", "Idempotent-Replayed", "Idempotency-Payload-Mismatch", "Retry-After")

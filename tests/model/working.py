@@ -5,20 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.model.attempts import settle
-from tests.model.world import (
-    HISTORY_MAX,
-    LEVELS,
-    SECOND,
-    Answer,
-    Caller,
-    Job,
-    Refusal,
-    Request,
-    World,
-    invalid,
-    sent_fields,
-    shown,
-)
+from tests.model.calls import Answer, Caller, Job, Refusal, Request, invalid, sent_fields
+from tests.model.world import HISTORY_MAX, LEVELS, SECOND, World, shown
 
 SETTLED_PER_TYPE, SETTLED_MAX = 16, 64
 

@@ -10,9 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-Job = dict[str, Any]
-"""The 22 fields of the contract, and what nobody is shown: `history`, `sent`, `claim`,
-`redriven_by`."""
+from tests.model.calls import Caller, Job, Refusal
 
 SECOND = 1000
 HISTORY_MAX = 10
@@ -35,23 +33,6 @@ ATTEMPT_FIELDS = (
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Caller(NamedTuple):
-    """Who a key stands for; `types` None: all of them."""
-
-    name: str
-    role: str
-    priority_max: str
-    types: frozenset[str] | None = None
-
-    def may_use(self, job_type: str) -> bool:
-        return self.types is None or job_type in self.types
-
-    def sees(self, job: Job) -> bool:
-        if self.role == "producer":
-            return bool(job["producer_id"] == self.name)
-        return self.role == "admin" or self.may_use(job["type"])
-
-
 class TypeRules(NamedTuple):
     """What holds for the jobs of one type; `backoff` is its kind, base and cap in seconds."""
 
@@ -67,39 +48,6 @@ class TypeRules(NamedTuple):
         kind, base, most = self.backoff
         times = {"none": 0, "fixed": 1, "exponential": 1 << (retry - 1)}[kind]
         return min(base * times, most) * SECOND
-
-
-class Request(NamedTuple):
-    """One call of a verb. `body` is the query where the verb reads; `header` is Idempotency-Key."""
-
-    verb: str
-    key: str
-    job_id: int | None = None
-    body: Mapping[str, Any] = {}
-    header: str | None = None
-
-
-class Answer(NamedTuple):
-    """What the contract answers; a refusal has a `code`, anything else a `body`."""
-
-    status: int
-    body: Any = None
-    headers: Mapping[str, str] = {}
-    code: str | None = None
-
-
-class Refusal(Exception):
-    """The status and code of a problem."""
-
-    def __init__(self, status: int, code: str) -> None:
-        super().__init__(status, code)
-        self.answer = Answer(status, code=code)
-
-
-def invalid(*when: bool) -> None:
-    """Refuse what the schema or the allowlist does not let pass."""
-    if any(when):
-        raise Refusal(422, "validation-failed")
 
 
 class World:
@@ -153,11 +101,6 @@ class World:
 
     def types_of(self, caller: Caller) -> list[str]:
         return sorted(name for name in self.types if caller.may_use(name))
-
-
-def sent_fields(body: Mapping[str, Any]) -> dict[str, Any]:
-    """`null` for an optional field means absent."""
-    return {name: value for name, value in body.items() if value is not None}
 
 
 def created_between(where: Mapping[str, Any], job: Job) -> bool:

@@ -24,7 +24,7 @@ FIGURES = os.environ.get("QUEUELOG_MODEL_FIGURES")
 MEMORY = Path("/dev/shm")
 SHARE_MIN, SHARE_WITH_EFFECT_MIN = 0.004, 0.6
 JUDGED_FROM_STEPS = 20_000
-MODEL = ("world", "working", "attempts", "producing", "reading", "reference")
+MODEL = ("calls", "world", "working", "attempts", "producing", "reading", "reference")
 ARROWS = """
 enqueue: none -> pending
 batch: none -> pending
@@ -65,7 +65,7 @@ upkeep: cancelled -> none
 def open_empty(tmp_path: Path) -> Iterator[Callable[[], Store]]:
     """A new store for each example, in memory where the machine has a folder for that."""
     place = MEMORY if MEMORY.is_dir() else tmp_path
-    with tempfile.TemporaryDirectory(dir=place) as folder:
+    with tempfile.TemporaryDirectory(prefix="queuelog-model-", dir=place) as folder:
         numbers = itertools.count()
         yield lambda: open_store(f"sqlite:///{folder}/{next(numbers)}.db")
 
