@@ -1,5 +1,6 @@
 """Fixtures for every suite."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from xdist.scheduler import LoadFileScheduling
 from queuelog_core.stores import Store, open_store
 from tests.support.factories import FakeClock
 from tests.support.http import Api
+
+# Tests that run in the background are told to ignore Ctrl-C, and what they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class ByFile(LoadFileScheduling):
