@@ -58,10 +58,11 @@ PARTS: dict[str, tuple[Step, ...]] = {
     ),
     "model": (Step("model", ("tests.model.soak",), {"QUEUELOG_MODEL_STEPS": "500000"}),),
     "races": (
-        _system("barrier_races", QUEUELOG_ROUNDS="5000"),
+        _system("barrier_races", QUEUELOG_ROUNDS="3000"),
         _system("migration_races", QUEUELOG_ROUNDS="1000"),
         _system("rolling_restarts", QUEUELOG_RESTARTS="200"),
         _system("enqueue_under_kills", QUEUELOG_KILLS_SECONDS="60"),
+        _system("stalls", QUEUELOG_STALLS="40"),
     ),
     "faults": (
         _system("faults_store", QUEUELOG_FAULT_POINTS="all"),

@@ -1,6 +1,5 @@
-"""Many processes on one file: each attempt to one caller, one migration, no starving."""
+"""Many processes on one file: each attempt to one caller, no starving."""
 
-import sqlite3
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -9,9 +8,8 @@ import pytest
 
 from queuelog_core.job import Status
 from queuelog_core.stores import open_store
-from queuelog_core.stores.sqlite_schema import migrations
 from tests.support.factories import pending_job
-from tests.support.processes import PROCESSES, run_all, until_free
+from tests.support.processes import run_all, until_free
 from tests.support.stores import claim, complete, fail, insert
 
 
@@ -42,52 +40,6 @@ def test_eight_processes_claim_each_job_exactly_once(
     for part in taken:
         # B14: no process is handed jobs out of their order.
         assert part == sorted(part)
-
-
-def start(url: str) -> int:
-    store = open_store(url)
-    insert(store)
-    return len(store.stats(0, None).statuses)
-
-
-@pytest.mark.parametrize("volume", ["local", "network"])
-def test_eight_processes_that_start_at_once_make_the_schema_once(
-    tmp_path: Path, volume: str
-) -> None:
-    """B52, B54: a fresh file, opened by all at a barrier."""
-    url = f"sqlite:///{tmp_path}/queuelog.db?volume={volume}"
-
-    run_all(start, url)
-
-    connection = sqlite3.connect(tmp_path / "queuelog.db")
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(migrations()),)
-    assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (PROCESSES,)
-    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    connection.close()
-
-
-def same_key(url: str, rounds: int) -> list[tuple[int, bool]]:
-    store = open_store(url)
-    return [
-        (job.id, created)
-        for job, created in (
-            store.insert(pending_job(idempotency_key=f"key {number}")) for number in range(rounds)
-        )
-    ]
-
-
-def test_one_key_makes_one_job_however_many_send_it(tmp_path: Path) -> None:
-    """B34."""
-    rounds = 50
-    url = f"sqlite:///{tmp_path}/queuelog.db"
-    open_store(url)
-
-    answers = run_all(same_key, url, rounds)
-
-    for number in range(rounds):
-        answered = [answer[number] for answer in answers]
-        assert len({job_id for job_id, _ in answered}) == 1
-        assert sum(created for _, created in answered) == 1
 
 
 def mixed_writes(url: str, rounds: int) -> int:

@@ -202,6 +202,7 @@ def test_a_redrive_and_a_cancel_at_once_end_as_one_after_the_other(
 
 
 def test_one_key_that_thirty_two_send_at_once_makes_one_job(place: Place, queue: Queue) -> None:
+    """B34."""
     rounds = [Round(number, NOON) for number in range(place.rounds)]
 
     told = place.race(rounds, *[send_one_request] * KEY_PROCESSES)
