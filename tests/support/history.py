@@ -30,7 +30,8 @@ _T = TypeVar("_T")
 
 class Call(NamedTuple):
     """One call: of which process, in whose name, what it asked. Who was killed before the answer,
-    or got none, does not know: `outcome` UNKNOWN. Instants are nanoseconds."""
+    or got none, does not know: `outcome` UNKNOWN. `replayed`: the answer said that it had been done
+    before. Instants are nanoseconds."""
 
     life: str
     identity: str
@@ -40,6 +41,7 @@ class Call(NamedTuple):
     ended_at: int | None = None
     outcome: str = UNKNOWN
     told: Mapping[str, Any] = {}
+    replayed: bool = False
 
 
 class Try(NamedTuple):
@@ -145,8 +147,9 @@ def read_life(path: Path) -> History:
         elif event == "sent":
             history.tries.append(Try(born["life"], born["server"], at))
         elif event in (OK, REFUSED, UNKNOWN):
-            last = history.calls[-1]
-            history.calls[-1] = last._replace(ended_at=at, outcome=event, told=facts)
+            ended = {"ended_at": at, "outcome": event, "told": facts}
+            replayed = bool(history.tries) and history.tries[-1].replayed
+            history.calls[-1] = history.calls[-1]._replace(**ended, replayed=replayed)
         else:
             history.tries[-1] = history.tries[-1]._replace(ended_at=at, ending=event, **facts)
     return history

@@ -109,6 +109,7 @@ SOUND: dict[str, tuple[Sequence[Call], Sequence[End]]] = {
         [*AGAIN, report(second=5, outcome=REFUSED, told={"code": "lease-lost"})],
         [end(LOST_LEASE, SECOND)],
     ),
+    "a completion is sent again and known": ([*STORY, report(second=3, replayed=True)], [end()]),
     "a better job came while the claim was under way": (
         [*STORY, enqueue(2, "2", 0.95, priority="high"), PASSED_OVER[1]],
         [end(), BETTER],
@@ -173,6 +174,11 @@ FAULTS: dict[str, tuple[str, Sequence[Call], Sequence[End]]] = {
         [end(LOST_LEASE, SECOND)],
     ),
     "a job is completed twice": ("completed twice", [*STORY, report(second=3)], [end()]),
+    "another completion is taken for a repeat": (
+        "completed twice",
+        [*STORY, report(second=3, result={"by": "mailer-0.1"}, replayed=True)],
+        [end()],
+    ),
     "an attempt ends in two ways": ("reported twice", [*STORY, report("release", 1.5)], [end()]),
     "a lease ends before its time": (
         "leases taken early",
