@@ -12,7 +12,7 @@ from urllib.parse import quote
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.errors import StoreBusy, StoreUnavailable
 from queuelog_core.stores.sqlite_schema import version
-from queuelog_core.stores.volume import Volume
+from queuelog_core.stores.volume import Volume, hot_journal
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _REASONS = {
@@ -32,6 +32,9 @@ def connect(path: Path, volume: Volume, mode: str, deadline: float) -> sqlite3.C
 
     Raises StoreUnavailable for a file that is not ours, before anything of it is changed.
     """
+    if volume.guarded:
+        # Half a commit makes the file look damaged until SQLite hears of the journal.
+        hot_journal(path)
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,

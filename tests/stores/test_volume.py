@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from queuelog_core.errors import StoreUnavailable
-from queuelog_core.stores import open_store
+from queuelog_core.stores import open_store, sqlite_connection, sqlite_file
 from queuelog_core.stores import volume as volumes
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.volume import NETWORK, find_mount, hot_journal, is_network
@@ -16,6 +16,7 @@ from tests.support.backlogs import thread_connection
 from tests.support.factories import NOON, pending_job
 from tests.support.stores import claim, complete, insert
 
+HEADER_BYTES, PAGE_BYTES = 100, 4096
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:40 / /mnt/queue rw,relatime shared:5 - nfs4 fs-1.example:/ rw,vers=4.1
@@ -60,6 +61,7 @@ import os, sqlite3, sys
 c = sqlite3.connect(sys.argv[1], isolation_level=None)
 c.execute("PRAGMA cache_size=1")
 c.execute("BEGIN IMMEDIATE")
+c.execute("CREATE TABLE half (x)")
 c.execute("UPDATE job_payloads SET payload = replace(payload, 'a', 'b')")
 os._exit(0)
 """
@@ -89,6 +91,50 @@ def test_a_dead_writers_journal_is_rolled_back_by_the_next_access(
     jobs = [store.get(number) for number in range(1, 5)]
     assert [job and job.payload for job in jobs] == [payload] * 4
     assert not hot_journal(path)
+    store.close()
+
+
+class Forgotten:
+    """A half-written first page and its journal, of which SQLite sees nothing until the folder was
+    asked: so a kernel on NFS remembers that there was none."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        crash_a_writer(path)
+        self._journal = path.with_name(f"{path.name}-journal")
+        self._away = self._journal.rename(path.with_name("away"))
+        with path.open("r+b") as file:
+            file.seek(HEADER_BYTES)
+            file.write(bytes(PAGE_BYTES - HEADER_BYTES))
+        for module in (sqlite_connection, sqlite_file):
+            monkeypatch.setattr(module, "hot_journal", self._ask)
+
+    def _ask(self, path: Path) -> bool:
+        if self._away.exists():
+            self._away.rename(self._journal)
+        return hot_journal(path)
+
+
+@pytest.mark.parametrize("first_is_write", [True, False])
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "new"])
+def test_a_file_that_half_a_commit_makes_look_damaged_is_put_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool, first_is_write: bool
+) -> None:
+    path = tmp_path / "queuelog.db"
+    store = SqliteStore(path, NETWORK)
+    payload = '{"a":"' + "a" * 60_000 + '"}'
+    for _ in range(4):
+        insert(store, payload=payload)
+    if not is_open:
+        store.close()
+    Forgotten(path, monkeypatch)
+
+    store = store if is_open else SqliteStore(path, NETWORK)
+    if first_is_write:
+        store.check_writable()
+
+    jobs = [store.get(number) for number in range(1, 5)]
+    assert [job and job.payload for job in jobs] == [payload] * 4
+    assert store.check() == []
     store.close()
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from unittest import mock
 
 from queuelog_core.errors import QueuelogError
-from queuelog_core.stores import sqlite_file
+from queuelog_core.stores import sqlite_connection, sqlite_file
 from tests.nfs.guest.kill_points import Scene
 from tests.nfs.guest.scenario import answer
 from tests.nfs.guest.stopped import Syscall
@@ -21,7 +21,8 @@ def half_commits(verb: str, seed: int, guarded: bool) -> object:
     folder = make_folder(f"half-{verb}-{seed}-{'with' if guarded else 'without'}")
     with ExitStack() as stack:
         if not guarded:
-            stack.enter_context(mock.patch.object(sqlite_file, "hot_journal", lambda _: False))
+            for module in (sqlite_connection, sqlite_file):
+                stack.enter_context(mock.patch.object(module, "hot_journal", lambda _: False))
         scene = Scene(f"{folder}/undamaged.db", verb)
         scene.syscalls()
         points = inside_the_commit(scene.syscalls(), scene.name)
