@@ -180,11 +180,14 @@ class StoreFile(Protocol):
 
 
 def open_store(url: str) -> Store:
-    """Open `sqlite:///relative` or `sqlite:////absolute`, made or upgraded if need be.
+    """Open `sqlite:///relative` or `sqlite:////absolute`, made or upgraded if need be; or
+    `dynamodb://table`, which must be there, with `?region=…&endpoint=…&shards=…` if need be.
 
     `?volume=local|network` overrides what the mount table says. Raises ConfigError for a wrong
     address, StoreUnavailable for a file that cannot be used.
     """
+    if url.startswith("dynamodb:"):
+        return _open_dynamodb(url)
     from queuelog_core.stores.sqlite import open_sqlite
 
     return open_sqlite(*_path_and_query(url))
@@ -206,6 +209,19 @@ def restore_file(url: str, copy: Path, stamp: str) -> Path:
     aside = path.with_name(f"{path.name}.before-{stamp}")
     restore(path, copy, aside)
     return aside
+
+
+def _open_dynamodb(url: str) -> Store:
+    try:
+        from queuelog_core.stores.dynamodb import open_dynamodb
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"a store in DynamoDB needs {error.name}: pip install 'queuelog[aws]'"
+        ) from error
+    try:
+        return open_dynamodb(urlsplit(url))
+    except ValueError:
+        raise ConfigError("QUEUELOG_STORE looks like dynamodb://table?region=eu-west-1") from None
 
 
 def _path_and_query(url: str) -> tuple[str, str]:

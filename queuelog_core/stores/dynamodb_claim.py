@@ -1,0 +1,195 @@
+"""The claim of the DynamoDB store: look at all lanes at once, settle some leases, take the best.
+
+A lone worker takes the head. One that loses jobs to others picks among the first few at random, and
+from more of them the more it loses.
+"""
+
+import contextlib
+import logging
+import random
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from queuelog_core.errors import Conflict, StoreUnavailable
+from queuelog_core.job import Job, Status
+from queuelog_core.stores import Transition
+from queuelog_core.stores.dynamodb_heads import Entry, Heads
+from queuelog_core.stores.dynamodb_jobs import Jobs, Stored
+
+SETTLED_PER_TYPE = 16
+SETTLED_MAX = 64
+WINDOW = 20
+WINDOW_MAX = 100
+LOOKS_MAX = 5
+_log = logging.getLogger(__name__)
+
+
+class Ask(NamedTuple):
+    """What a claim asks for."""
+
+    instant: int
+    types: Sequence[str]
+    limit: int
+    settle: Transition
+    claim: Transition
+
+
+class Claims:
+    """Safe for many threads. Raises what Table raises."""
+
+    def __init__(self, jobs: Jobs, heads: Heads) -> None:
+        self._jobs = jobs
+        self._heads = heads
+        self._lock = threading.Lock()
+        self._spread = 1.0
+
+    def take(self, ask: Ask) -> list[Job]:
+        """Settle some overdue leases of these types, then claim the best due jobs."""
+        claimed: list[Job] = []
+        settled = lost = 0
+        for number in range(LOOKS_MAX):
+            overdue, due = self._look(ask, ask.limit - len(claimed))
+            if number == 0 or not (due or claimed):
+                settled += self._settle_some(ask, overdue, due, SETTLED_MAX - settled)
+            won, missed = self._grant(ask, due, ask.limit - len(claimed), bool(claimed))
+            claimed += won
+            lost += missed
+            if len(claimed) >= ask.limit or not missed:
+                break
+            self._jobs.stand_back(number)
+        self._learn(lost, ask.limit, quiet=bool(claimed) and not lost)
+        return claimed
+
+    def offer(self, ask: Ask) -> list[Stored]:
+        """What `take` would claim, as it is now."""
+        overdue, due = self._look(ask, ask.limit)
+        self._settle_some(ask, overdue, due, SETTLED_MAX)
+        due.sort(key=lambda entry: entry.order)
+        picks: list[Entry] = []
+        while due and len(picks) < ask.limit:
+            picks += self._pick(due, ask.limit - len(picks))
+        moves = self._decide(ask, picks)
+        decided = {before.job.id for before, _ in moves}
+        self._heads.spend(entry for entry in picks if entry.id not in decided)
+        return [before for before, _ in moves]
+
+    def settle(self, entries: Sequence[Entry], settle: Transition) -> list[Stored]:
+        """Settle the leases of these jobs that ran out: the jobs as they are then."""
+
+        def apply(before: Stored) -> Stored | None:
+            try:
+                return self._jobs.write(before, settle(before.job))
+            except Conflict:
+                # A heartbeat, a report or somebody else's claim came first.
+                return None
+
+        found = self._jobs.read_bare(entry.id for entry in entries)
+        written = self._jobs.each(apply, list(found.values()))
+        self._heads.spend(entries)
+        return [stored for stored in written if stored]
+
+    def _look(self, ask: Ask, wanted: int) -> tuple[list[list[Entry]], list[Entry]]:
+        """Overdue leases by type, the oldest first, and the best due jobs of each lane."""
+        running, pending = self._heads.running(ask.types), self._heads.pending(ask.types)
+        # Batches that meet in a window of their own size lose most of it to each other.
+        window = max(WINDOW, wanted, min(5 * wanted, WINDOW_MAX))
+        lanes = [(lane, SETTLED_MAX) for lane in running] + [(lane, window) for lane in pending]
+        seen = self._heads.look(lanes, ask.instant)
+        overdue: dict[str, list[Entry]] = {name: [] for name in ask.types}
+        for lane, entries in zip(running, seen, strict=False):
+            overdue[lane.type] += entries
+        due = [entry for entries in seen[len(running) :] for entry in entries]
+        return [sorted(entries) for entries in overdue.values()], due
+
+    def _settle_some(
+        self, ask: Ask, overdue: list[list[Entry]], due: list[Entry], most: int
+    ) -> int:
+        """Settle leases until there is a due job; those that are due again join `due`."""
+        settled = 0
+        while settled < most and any(overdue):
+            some = [entry for entries in overdue for entry in entries[:SETTLED_PER_TYPE]]
+            some = some[: most - settled]
+            for entries in overdue:
+                del entries[:SETTLED_PER_TYPE]
+            for stored in self.settle(some, ask.settle):
+                settled += 1
+                job = stored.job
+                if job.status is Status.PENDING and job.run_at <= ask.instant:
+                    due.append(
+                        Entry(job.run_at, job.id, job.version, job.type, job.priority, stored)
+                    )
+            if due:
+                break
+        return settled
+
+    def _grant(
+        self, ask: Ask, due: list[Entry], wanted: int, some_won: bool
+    ) -> tuple[list[Job], int]:
+        """Claim up to so many of these; the jobs, and how many were lost to others."""
+        won: list[Job] = []
+        lost = 0
+        due.sort(key=lambda entry: entry.order)
+        while due and len(won) < wanted:
+            picks = self._pick(due, wanted - len(won))
+            granted = self._try(ask, picks, some_won or bool(won))
+            won += [job for job in self._jobs.with_texts(granted) if _is_whole(job)]  # type: ignore[misc]
+            lost += len(picks) - len(granted)
+        return won, lost
+
+    def _pick(self, due: list[Entry], wanted: int) -> list[Entry]:
+        """Take some of the highest priority out of `due`, the best ones unless others crowd."""
+        group = sum(entry.priority == due[0].priority for entry in due)
+        width = min(group, max(wanted, int(self._spread)))
+        places = sorted(random.sample(range(width), min(wanted, width)))
+        picks = [due[place] for place in places]
+        for place in reversed(places):
+            del due[place]
+        return picks
+
+    def _try(self, ask: Ask, picks: Sequence[Entry], some_won: bool) -> list[Stored]:
+        """Claim each of these, if it is still to be had."""
+        # All are decided before the first is written: a fault in one claims none (B31).
+        moves = self._decide(ask, picks)
+        written = self._jobs.each(self._write, moves)
+        self._heads.spend(picks)
+        won = [answer for answer in written if isinstance(answer, Stored)]
+        failures = [answer for answer in written if isinstance(answer, StoreUnavailable)]
+        if failures and not (won or some_won):
+            raise failures[0]
+        if failures:
+            # Jobs that are won must reach their worker, whatever became of the others.
+            _log.warning("claim-cut-short", extra={"fields": {"cause": str(failures[0])}})
+        return won
+
+    def _decide(self, ask: Ask, picks: Sequence[Entry]) -> list[tuple[Stored, Job]]:
+        """Those that may be claimed as they are now, and as they are then."""
+        unread = [entry.id for entry in picks if entry.stored is None]
+        found = self._jobs.read_bare(unread) if unread else {}
+        moves: list[tuple[Stored, Job]] = []
+        for entry in picks:
+            before = entry.stored or found.get(entry.id)
+            if before is not None:
+                with contextlib.suppress(Conflict):
+                    moves.append((before, ask.claim(before.job)))
+        return moves
+
+    def _write(self, move: tuple[Stored, Job]) -> Stored | StoreUnavailable | None:
+        try:
+            return self._jobs.write(*move)
+        except StoreUnavailable as error:
+            return error
+
+    def _learn(self, lost: int, limit: int, *, quiet: bool) -> None:
+        with self._lock:
+            if lost:
+                wider = max(self._spread * 2, 4.0 * (limit - 1))
+                self._spread = min(float(WINDOW), wider)
+            elif quiet:
+                self._spread = max(1.0, self._spread - 0.5)
+
+
+def _is_whole(job: Job | None) -> bool:
+    if job is None:
+        _log.error("payload-lost")
+    return job is not None

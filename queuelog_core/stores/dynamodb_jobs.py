@@ -1,0 +1,193 @@
+"""Jobs of the DynamoDB store: read whole or without texts, and replaced if nobody came between.
+
+A transition is written under the condition that the version is still the one that was read. Texts
+are written first and deleted last, so that no job ever names a text that is not there.
+"""
+
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+from queuelog_core.errors import StoreBusy
+from queuelog_core.job import Job
+from queuelog_core.stores import Transition
+from queuelog_core.stores import dynamodb_items as items
+from queuelog_core.stores.dynamodb_client import Item, Refused, Value
+from queuelog_core.stores.dynamodb_lanes import Lanes
+from queuelog_core.stores.dynamodb_table import ITEMS, Key, Table
+from queuelog_core.transitions import HISTORY_MAX
+
+ANSWERED_BY, CLAIMED_BY, VERSION = "wn", "cn", "v"
+"""Nonces of the newest write and of the newest claim, by which a write sent twice finds its own."""
+TRIES = 12
+THREADS = 8
+_PAUSE_SECONDS = 0.01
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Stored(NamedTuple):
+    """A job and the item that it was read from. Its texts may have been left out."""
+
+    job: Job
+    item: Item
+
+
+class Jobs:
+    """Safe for many threads. Raises what Table raises."""
+
+    def __init__(self, table: Table, lanes: Lanes) -> None:
+        self.table = table
+        self.lanes = lanes
+        self._pool = ThreadPoolExecutor(THREADS, "dynamodb")
+
+    def each(self, work: Callable[[A], B], many: Sequence[A]) -> list[B]:
+        """What `work` returns for each of them, several at a time."""
+        if len(many) < 2:
+            return [work(one) for one in many]
+        return list(self._pool.map(work, many))
+
+    def read(self, job_id: int) -> tuple[Stored, Mapping[str, str]] | None:
+        """The whole job as it is now, and all texts beside it by sort key."""
+        pk, sk = items.job_key(job_id)
+        found = list(self.table.query(ITEMS, pk).items)
+        item = next((item for item in found if item["sk"] == sk), None)
+        if item is None:
+            return None
+        texts = _texts(found)
+        try:
+            return Stored(items.decode_job(item, texts), item), texts
+        except KeyError:
+            # Purged while it was read: its texts go last.
+            return None
+
+    def read_bare(self, job_ids: Iterable[int], *, fresh: bool = True) -> dict[int, Stored]:
+        """Those of these jobs that exist, without the texts beside them."""
+        keys = [items.job_key(job_id) for job_id in dict.fromkeys(job_ids)]
+        found = self.table.get_many(keys, fresh=fresh).values()
+        return {items.id_of(item): Stored(_decode_bare(item), item) for item in found}
+
+    def with_texts(self, many: Sequence[Stored]) -> list[Job | None]:
+        """The whole jobs; None for one that was purged meanwhile."""
+        keys: list[Key] = [
+            (str(one.item["pk"]), sk) for one in many for sk in items.beside(one.item)
+        ]
+        found = self.table.get_many(keys) if keys else {}
+        texts: dict[str, dict[str, str]] = {}
+        for (pk, sk), item in found.items():
+            texts.setdefault(pk, {})[sk] = str(item[items.TEXT])
+        return [_whole(one.item, texts.get(str(one.item["pk"]), {})) for one in many]
+
+    def write(self, before: Stored, after: Job) -> Stored | None:
+        """Replace one state of a job by the next; None when somebody was faster."""
+        item = self._next_item(before, after)
+        nonce = secrets.token_bytes(8)
+        item[ANSWERED_BY] = nonce
+        if after.attempt > before.job.attempt:
+            item[CLAIMED_BY] = nonce
+        changes: dict[str, Value | None] = {
+            name: item.get(name)
+            for name in {*item, *before.item}
+            if item.get(name) != before.item.get(name)
+        }
+        key = items.job_key(after.id)
+        try:
+            self.table.update(key, changes, {VERSION: before.job.version})
+        except Refused as refused:
+            return self._own(key, refused, nonce, after)
+        return Stored(after, item)
+
+    def change(self, job_id: int, transition: Transition) -> tuple[Job, Job] | None:
+        """Read, decide, write: the job before and after. Raises what the transition raises."""
+        for number in range(TRIES):
+            found = self.read(job_id)
+            if found is None:
+                return None
+            before = found[0]
+            after = transition(before.job)
+            if after is before.job:
+                return after, after
+            if written := self.write(before, after):
+                return before.job, written.job
+            self.stand_back(number)
+        raise StoreBusy(f"job {job_id} is changed by others all the time")
+
+    def store_text(self, job_id: int, field: str, text: str) -> Mapping[str, Value]:
+        """Put a text where it belongs; the attributes of the job's own item that tell where."""
+        inline, beside = items.SIDES[field]
+        if inline and items.fits_inline(text):
+            return {inline: text}
+        item = items.text_item(job_id, field, text)
+        self.table.put(item)
+        return {beside: item["sk"]}
+
+    def stand_back(self, number: int) -> None:
+        """Wait a little, longer each time, so that those who meet here part."""
+        time.sleep(random.uniform(0, _PAUSE_SECONDS * (number + 1)))
+
+    def close(self) -> None:
+        """Give back threads and connections; the next call makes new ones."""
+        pool, self._pool = self._pool, ThreadPoolExecutor(THREADS, "dynamodb")
+        pool.shutdown()
+        self.table.close()
+
+    def _next_item(self, before: Stored, after: Job) -> dict[str, Value]:
+        """The item of the next state; its new texts are stored beside it."""
+        job, old = before
+        # What this version does not know was written by a newer one, and stays.
+        kept = {name: value for name, value in old.items() if name not in items.REWRITTEN}
+        item = {**items.encode_job(after, self.lanes.shards), **kept}
+        item |= {name: old[name] for name in ("lp", "ls")}
+        if after.result is not None and after.result != job.result:
+            item |= self.store_text(after.id, "result", after.result)
+        if after.error_attempt is None:
+            item.pop("eb", None)
+        elif after.error_attempt != job.error_attempt:
+            item |= self._store_error(after)
+        return item
+
+    def _store_error(self, job: Job) -> Mapping[str, Value]:
+        item = items.error_item(job)
+        self.table.put(item)
+        if job.attempt > HISTORY_MAX:
+            oldest = items.error_key(job.history[0].attempt, "")
+            old = self.table.query(ITEMS, str(item["pk"]), "E#", oldest).items
+            self.table.delete_many([(str(one["pk"]), str(one["sk"])) for one in old])
+        return {"eb": item["sk"]}
+
+    def _own(self, key: Key, refused: Refused, nonce: bytes, after: Job) -> Stored | None:
+        """The job when the write that was refused had come through before (B59)."""
+        there = refused.item
+        if there is None and refused.repeated:
+            there = self.table.get(key)
+        if there is None or nonce not in (there.get(ANSWERED_BY), there.get(CLAIMED_BY)):
+            return None
+        if there[ANSWERED_BY] == nonce:
+            return Stored(after, there)
+        # The claim came through, and somebody has changed the job since: asked to cancel it, say.
+        return Stored(_decode_bare(there), there)
+
+
+def _decode_bare(item: Item) -> Job:
+    return items.decode_job(item, _NoTexts())
+
+
+def _whole(item: Item, texts: Mapping[str, str]) -> Job | None:
+    try:
+        return items.decode_job(item, texts)
+    except KeyError:
+        return None
+
+
+def _texts(found: Iterable[Item]) -> dict[str, str]:
+    return {str(item["sk"]): str(item[items.TEXT]) for item in found if items.TEXT in item}
+
+
+class _NoTexts(dict[str, str]):
+    """Stands for texts that were not read."""
+
+    def __missing__(self, _: str) -> Any:
+        return None

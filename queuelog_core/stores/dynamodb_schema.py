@@ -1,0 +1,52 @@
+"""The table itself, for tests and for a queue at home; in AWS a template makes it."""
+
+from typing import Any
+
+from queuelog_core.errors import ConfigError, StoreUnavailable
+from queuelog_core.stores.dynamodb_client import Client
+from queuelog_core.stores.dynamodb_table import ITEMS, LIST, WORK, Index
+
+PROJECTED = {"work": ("st", "v", "ec"), "list": ("ty", "pd")}
+"""What an index holds beside the keys: what lists and claims need in order to read no more."""
+_WAIT = {"Delay": 0.2, "MaxAttempts": 300}
+
+
+def create_table(client: Client, name: str) -> None:
+    """Make the table with its indexes, and wait until it is there. Raises ConfigError when there is
+    one of this name already, StoreUnavailable when it cannot be made."""
+    attributes = sorted({name for one in (ITEMS, WORK, LIST) for name in one[1:]})
+    try:
+        client.call(
+            "create_table",
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[
+                {"AttributeName": attribute, "AttributeType": "S"} for attribute in attributes
+            ],
+            KeySchema=_keys(ITEMS),
+            GlobalSecondaryIndexes=[_index(WORK), _index(LIST)],
+        )
+    except StoreUnavailable as error:
+        if "ResourceInUseException" in error.reason:
+            raise ConfigError(f"there is a table {name} already") from None
+        raise
+    client.open().get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAIT)
+
+
+def _keys(index: Index) -> Any:
+    return [
+        {"AttributeName": index.partition, "KeyType": "HASH"},
+        {"AttributeName": index.sort, "KeyType": "RANGE"},
+    ]
+
+
+def _index(index: Index) -> Any:
+    assert index.name is not None
+    return {
+        "IndexName": index.name,
+        "KeySchema": _keys(index),
+        "Projection": {
+            "ProjectionType": "INCLUDE",
+            "NonKeyAttributes": list(PROJECTED[index.name]),
+        },
+    }
