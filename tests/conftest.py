@@ -8,7 +8,9 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from queuelog_core.stores import Store, open_store
+from queuelog_core.stores import Store
+from tests.support.dynamodb import Engine, dynalite, moto
+from tests.support.engines import engines_of, opened, with_credentials
 from tests.support.factories import FakeClock
 from tests.support.http import Api
 
@@ -28,17 +30,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile 
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", engines_of(metafunc))
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture(scope="session")
+def dynalite_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with with_credentials(), dynalite(tmp_path_factory.mktemp("dynalite")) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def moto_engine() -> Iterator[Engine]:
+    with with_credentials(), moto() as engine:
+        yield engine
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """The fast engine on a local file."""
-    store = open_store(f"sqlite:///{tmp_path}/queuelog.db")
-    yield store
-    store.close()
+def store(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A new and empty store of the engine that is tried."""
+    with opened(engine, tmp_path, request) as store:
+        yield store
 
 
 @pytest.fixture

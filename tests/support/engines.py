@@ -1,0 +1,56 @@
+"""Which engines a test runs on: every one that its store may be."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from queuelog_core.stores import Store, open_store
+from queuelog_core.stores.sqlite import SqliteStore
+from tests.support.dynamodb import CREDENTIALS, Engine
+
+SUITES = {"http": ["sqlite"], "stores": ["local", "network"]}
+"""The folders whose tests hold every store, and the ways to open SQLite that they try."""
+
+
+def engines_of(metafunc: pytest.Metafunc) -> list[str]:
+    """What `engine` is in turn: all of them, unless the test is about the SQLite file."""
+    own = SUITES.get(metafunc.definition.path.parent.name)
+    if own is None:
+        return ["sqlite"]
+    about_the_file = {*metafunc.function.__annotations__.values()} & {SqliteStore}
+    uses_the_file = "tmp_path" in metafunc.function.__annotations__
+    chosen = os.environ.get("QUEUELOG_ENGINES", "").split(",")
+    others = [] if about_the_file or uses_the_file else ["moto", "dynalite"]
+    return [name for name in [*own, *others] if name in chosen or chosen == [""]]
+
+
+def counts_exactly(store: Store) -> bool:
+    """Whether the numbers of a store are exact; docs/stores.md tells why not on DynamoDB."""
+    return isinstance(store, SqliteStore)
+
+
+@contextmanager
+def opened(name: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A new and empty store of an engine."""
+    if name in ("moto", "dynalite"):
+        engine: Engine = request.getfixturevalue(f"{name}_engine")
+        store: Store = engine.open(engine.make_table())
+        yield store
+        store.close()
+        return
+    volume = "" if name == "sqlite" else f"?volume={name}"
+    store = open_store(f"sqlite:///{folder}/queuelog.db{volume}")
+    yield store
+    store.close()
+
+
+@contextmanager
+def with_credentials() -> Iterator[None]:
+    """For boto3 here and in the processes that start from here."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in CREDENTIALS.items():
+            patch.setenv(variable, value)
+        yield
