@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
@@ -53,9 +52,9 @@ def moto_engine() -> Iterator[Engine]:
 
 
 @pytest.fixture
-def store(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(engine: str, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A new and empty store of the engine that is tried."""
-    with opened(engine, tmp_path, request) as store:
+    with opened(engine, request) as store:
         yield store
 
 

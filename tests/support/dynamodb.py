@@ -76,10 +76,11 @@ class Engine:
         create_table(Client(self.connect), name)
         return name
 
-    def open(self, table: str, shards: int = 1) -> DynamoDBStore:
-        """A store whose ids count from one, as those of a new file do."""
+    def open(self, table: str, shards: int = 1, client: Any = None) -> DynamoDBStore:
+        """A store whose ids count from one, as those of a new file do; over this client, if any."""
         ids = itertools.count(1)
-        return DynamoDBStore(Client(self.connect), table, shards, ids=lambda: next(ids))
+        asked = Client(lambda: client or self.connect())
+        return DynamoDBStore(asked, table, shards, ids=lambda: next(ids))
 
     def url(self, table: str, shards: int = 1) -> str:
         """The address by which another process opens the table."""

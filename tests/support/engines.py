@@ -21,7 +21,7 @@ def engines_of(metafunc: pytest.Metafunc) -> list[str]:
     if own is None:
         return ["sqlite"]
     about_the_file = {*metafunc.function.__annotations__.values()} & {SqliteStore}
-    uses_the_file = "tmp_path" in metafunc.function.__annotations__
+    uses_the_file = "tmp_path" in metafunc.fixturenames
     chosen = os.environ.get("QUEUELOG_ENGINES", "").split(",")
     others = [] if about_the_file or uses_the_file else ["moto", "dynalite"]
     return [name for name in [*own, *others] if name in chosen or chosen == [""]]
@@ -33,7 +33,7 @@ def counts_exactly(store: Store) -> bool:
 
 
 @contextmanager
-def opened(name: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+def opened(name: str, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A new and empty store of an engine."""
     if name in ("moto", "dynalite"):
         engine: Engine = request.getfixturevalue(f"{name}_engine")
@@ -41,6 +41,8 @@ def opened(name: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[
         yield store
         store.close()
         return
+    # Asked for only here, so that a test that looks into the folder itself is known by that.
+    folder: Path = request.getfixturevalue("tmp_path")
     volume = "" if name == "sqlite" else f"?volume={name}"
     store = open_store(f"sqlite:///{folder}/queuelog.db{volume}")
     yield store
