@@ -9,7 +9,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from queuelog_core.stores import Store
 from tests.support.dynamodb import Engine, dynalite, moto
-from tests.support.engines import engines_of, opened, with_credentials
+from tests.support.engines import engines_of, opened, url_of, with_credentials
 from tests.support.factories import FakeClock
 from tests.support.http import Api
 
@@ -56,6 +56,12 @@ def store(engine: str, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A new and empty store of the engine that is tried."""
     with opened(engine, request) as store:
         yield store
+
+
+@pytest.fixture
+def store_url(engine: str, request: pytest.FixtureRequest) -> str:
+    """The address of a new store, for processes."""
+    return url_of(engine, request)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from queuelog_core.errors import Conflict, StoreUnavailable
+from queuelog_core.errors import Conflict, StoreBusy, StoreUnavailable
 from queuelog_core.job import Job, Status
 from queuelog_core.stores import Transition
 from queuelog_core.stores.dynamodb_heads import Entry, Heads
@@ -58,6 +58,10 @@ class Claims:
             if len(claimed) >= ask.limit or not missed:
                 break
             self._jobs.stand_back(number)
+        else:
+            if not claimed:
+                # There was work at every look: an empty answer would say that there is none.
+                raise StoreBusy("others were faster each time")
         self._learn(lost, ask.limit, quiet=bool(claimed) and not lost)
         return claimed
 

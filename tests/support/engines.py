@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -24,6 +23,9 @@ def engines_of(metafunc: pytest.Metafunc) -> list[str]:
     uses_the_file = "tmp_path" in metafunc.fixturenames
     chosen = os.environ.get("QUEUELOG_ENGINES", "").split(",")
     others = [] if about_the_file or uses_the_file else ["moto", "dynalite"]
+    if "store_url" in metafunc.fixturenames:
+        # moto is in one process only.
+        others = ["dynalite"]
     return [name for name in [*own, *others] if name in chosen or chosen == [""]]
 
 
@@ -41,12 +43,19 @@ def opened(name: str, request: pytest.FixtureRequest) -> Iterator[Store]:
         yield store
         store.close()
         return
-    # Asked for only here, so that a test that looks into the folder itself is known by that.
-    folder: Path = request.getfixturevalue("tmp_path")
-    volume = "" if name == "sqlite" else f"?volume={name}"
-    store = open_store(f"sqlite:///{folder}/queuelog.db{volume}")
+    store = open_store(url_of(name, request))
     yield store
     store.close()
+
+
+def url_of(name: str, request: pytest.FixtureRequest) -> str:
+    """The address of a new and empty store."""
+    if name == "dynalite":
+        engine: Engine = request.getfixturevalue("dynalite_engine")
+        return engine.url(engine.make_table())
+    volume = "" if name == "sqlite" else f"?volume={name}"
+    # Asked for only here, so that a test that looks into the folder itself is known by that.
+    return f"sqlite:///{request.getfixturevalue('tmp_path')}/queuelog.db{volume}"
 
 
 @contextmanager

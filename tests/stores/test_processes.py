@@ -1,0 +1,95 @@
+"""Many processes on one store: each attempt to one caller, one key makes one job."""
+
+import os
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from queuelog_core.job import Status
+from queuelog_core.stores import open_store
+from tests.support.factories import pending_job
+from tests.support.processes import run_all, until_free
+from tests.support.stores import claim, complete, fail, insert
+
+JOBS = {"local": 2_000, "network": 200, "dynalite": int(os.environ.get("QUEUELOG_DRAINED", "500"))}
+
+
+def drain(url: str) -> list[tuple[int, int]]:
+    store = until_free(lambda: open_store(url))
+    taken = []
+    while jobs := until_free(lambda: claim(store)):
+        job = jobs[0]
+        taken.append((job.id, job.attempt))
+        until_free(partial(complete, store, job))
+    store.close()
+    return taken
+
+
+def test_eight_processes_claim_each_job_exactly_once(store_url: str, engine: str) -> None:
+    store = open_store(store_url)
+    made = store.insert_many([pending_job() for _ in range(JOBS[engine])])
+
+    taken = run_all(drain, store_url)
+
+    attempts = Counter(attempt for part in taken for attempt in part)
+    assert set(attempts) == {(job.id, 1) for job, _ in made}
+    assert set(attempts.values()) == {1}
+    assert store.stats(0, None).statuses["email"][Status.COMPLETED] == len(made)
+    for part in taken if engine != "dynalite" else []:
+        # B14: no process is handed jobs out of their order. Where each picks among the first few,
+        # the order is that of a lone worker only.
+        assert part == sorted(part)
+
+
+def same_key(url: str, rounds: int, payload: str) -> list[tuple[int, bool]]:
+    store = open_store(url)
+    return [
+        (job.id, created)
+        for job, created in (
+            store.insert(pending_job(idempotency_key=f"key {number}", payload=payload))
+            for number in range(rounds)
+        )
+    ]
+
+
+@pytest.mark.parametrize("payload", ["{}", '{"text":"' + "x" * 2000 + '"}'], ids=["small", "large"])
+def test_one_key_makes_one_job_however_many_send_it(store_url: str, payload: str) -> None:
+    """B34."""
+    rounds = 50
+    open_store(store_url)
+
+    answers = run_all(same_key, store_url, rounds, payload)
+
+    for number in range(rounds):
+        answered = [answer[number] for answer in answers]
+        assert len({job_id for job_id, _ in answered}) == 1
+        assert sum(created for _, created in answered) == 1
+
+
+def mixed_writes(url: str, rounds: int) -> int:
+    """Each verb reads the job before it writes, as every guarded update does."""
+    store = open_store(url)
+    for _ in range(rounds):
+        insert(store)
+        insert(store)
+        (first,) = until_free(lambda: claim(store))
+        store.get(first.id)
+        fail(store, first)
+        (second,) = until_free(lambda: claim(store))
+        complete(store, second)
+    store.close()
+    return rounds
+
+
+def test_eight_writers_that_read_first_are_never_told_that_the_store_is_locked(
+    store_url: str,
+) -> None:
+    """B53: a transaction that begins as a reader is refused at once when it wants to write."""
+    open_store(store_url)
+
+    rounds = sum(run_all(mixed_writes, store_url, 40))
+
+    statuses = open_store(store_url).stats(0, None).statuses["email"]
+    assert statuses[Status.COMPLETED] == rounds
+    assert statuses[Status.PENDING] + statuses.get(Status.FAILED, 0) == rounds
