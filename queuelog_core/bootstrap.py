@@ -10,4 +10,4 @@ from queuelog_core.stores import open_store
 def open_queue(config: Config) -> Queue:
     """The queue that the settings describe. Raises ConfigError or StoreUnavailable."""
     job_types = load_job_types(config.job_types)
-    return Queue(open_store(config.store), job_types, SystemClock())
+    return Queue(open_store(config.store, config.retention_days), job_types, SystemClock())

@@ -104,7 +104,8 @@ class Store(Protocol):
         already: the job of that time and False."""
 
     def insert_many(self, jobs: Sequence[Job]) -> list[tuple[Job, bool]]:
-        """`insert` for each, in one transaction."""
+        """`insert` for each: all or none where the store has transactions, else one by one. When it
+        raises, each of them may be stored; a key makes it safe to repeat."""
 
     def get(self, job_id: int) -> Job | None:
         """The job with payload, result and the text of its newest failure."""
@@ -126,8 +127,8 @@ class Store(Protocol):
         *,
         tell_next_due: bool = False,
     ) -> Taken:
-        """Settle some overdue leases of these types, then claim the best due jobs, in one step;
-        or give those that still run under `claim_key`, when there are any."""
+        """Settle some overdue leases of these types, then claim the best due jobs; or give those
+        that still run under `claim_key`, when there are any. No attempt is given to two callers."""
 
     def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
         """Apply a transition: the job as it is then and whether it changed; None without a job.
@@ -137,8 +138,7 @@ class Store(Protocol):
         """Ids of failed and cancelled jobs, in the order of creation."""
 
     def update_many(self, job_ids: Sequence[int], transition: Transition) -> int:
-        """`update` for each in one transaction, without those that are gone or raise a Conflict;
-        how many changed."""
+        """`update` for each, without those that are gone or raise a Conflict; how many changed."""
 
     def next_due_at(self, types: Sequence[str]) -> int | None:
         """The earliest instant at which a pending job is due or a lease ends; None if drained."""
@@ -147,7 +147,8 @@ class Store(Protocol):
         """Settle leases that ran out, also of types that nobody polls; how many."""
 
     def stats(self, now: int, types: Sequence[str] | None) -> Stats:
-        """Numbers for these types (None: all), never by a full scan."""
+        """Numbers for these types (None: all), never by a full scan; `exact` tells whether they are
+        those of one instant."""
 
     def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
         """Delete jobs of these terminal statuses that finished before an instant; how many."""
@@ -179,15 +180,16 @@ class StoreFile(Protocol):
         """Give the file back."""
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, kept_days: int | None = None) -> Store:
     """Open `sqlite:///relative` or `sqlite:////absolute`, made or upgraded if need be; or
     `dynamodb://table`, which must be there, with `?region=…&endpoint=…&shards=…` if need be.
 
-    `?volume=local|network` overrides what the mount table says. Raises ConfigError for a wrong
-    address, StoreUnavailable for a file that cannot be used.
+    `?volume=local|network` overrides what the mount table says. `kept_days`, how long finished jobs
+    are kept, is for a store that deletes some by itself when no upkeep runs. Raises ConfigError
+    for a wrong address, StoreUnavailable for a file that cannot be used.
     """
     if url.startswith("dynamodb:"):
-        return _open_dynamodb(url)
+        return _open_dynamodb(url, kept_days)
     from queuelog_core.stores.sqlite import open_sqlite
 
     return open_sqlite(*_path_and_query(url))
@@ -211,7 +213,7 @@ def restore_file(url: str, copy: Path, stamp: str) -> Path:
     return aside
 
 
-def _open_dynamodb(url: str) -> Store:
+def _open_dynamodb(url: str, kept_days: int | None) -> Store:
     try:
         from queuelog_core.stores.dynamodb import open_dynamodb
     except ModuleNotFoundError as error:
@@ -219,7 +221,7 @@ def _open_dynamodb(url: str) -> Store:
             f"a store in DynamoDB needs {error.name}: pip install 'queuelog[aws]'"
         ) from error
     try:
-        return open_dynamodb(urlsplit(url))
+        return open_dynamodb(urlsplit(url), kept_days)
     except ValueError:
         raise ConfigError("QUEUELOG_STORE looks like dynamodb://table?region=eu-west-1") from None
 

@@ -37,7 +37,7 @@ _SHARDS = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def open_dynamodb(parts: SplitResult) -> "DynamoDBStore":
+def open_dynamodb(parts: SplitResult, kept_days: int | None) -> "DynamoDBStore":
     """Open `dynamodb://table?region=…&endpoint=…&shards=…`. The table is not looked at before the
     first call. Raises ConfigError."""
     options = parse_qs(parts.query, keep_blank_values=True)
@@ -59,7 +59,7 @@ def open_dynamodb(parts: SplitResult) -> "DynamoDBStore":
     # Made now, so that a wrong address stops the start.
     client.open()
     _log.info("store-opened", extra={"fields": {"table": table, "shards": int(shards)}})
-    return DynamoDBStore(client, table, int(shards), probe=probe)
+    return DynamoDBStore(client, table, int(shards), probe=probe, kept_days=kept_days)
 
 
 class DynamoDBStore:
@@ -73,11 +73,13 @@ class DynamoDBStore:
         *,
         probe: Client | None = None,
         ids: Clock | None = None,
+        kept_days: int | None = None,
     ) -> None:
+        """`kept_days`: how long finished jobs are kept; else DynamoDB deletes none by itself."""
         self._probe = Table(probe or client, table)
         self._table = Table(client, table)
         self._lanes = Lanes(self._table, shards)
-        self._jobs = Jobs(self._table, self._lanes)
+        self._jobs = Jobs(self._table, self._lanes, kept_days)
         self._heads = Heads(self._jobs)
         self._inserts = Inserts(self._jobs, ids)
         self._claims = Claims(self._jobs, self._heads)

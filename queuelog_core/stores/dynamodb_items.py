@@ -51,7 +51,9 @@ _NAMES = {
     "version": "v",
 }
 """Attribute of each field that stands in the job's own item as it is."""
-REWRITTEN = frozenset({*_NAMES.values(), "hi", "qp", "qs"})
+EXPIRES = "x"
+"""When DynamoDB may delete an item by itself, in seconds since 1970."""
+REWRITTEN = frozenset({*_NAMES.values(), "hi", "qp", "qs", EXPIRES})
 """All that a transition may change; the rest stays as it is."""
 _ZERO_UNLESS_TOLD = ("retry_count", "release_count", "attempt")
 SIDES = {"payload": ("pl", "pb"), "result": ("rs", "rb"), "error": (None, "eb")}

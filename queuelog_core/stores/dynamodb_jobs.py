@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from queuelog_core.clock import Clock, SystemClock
 from queuelog_core.errors import StoreBusy
-from queuelog_core.job import Job
+from queuelog_core.job import Job, Outcome
 from queuelog_core.stores import Transition
 from queuelog_core.stores import dynamodb_items as items
-from queuelog_core.stores.dynamodb_client import Item, Refused, Value
+from queuelog_core.stores.dynamodb_client import Item, Refused, Value, number_in
 from queuelog_core.stores.dynamodb_lanes import Lanes
 from queuelog_core.stores.dynamodb_table import ITEMS, Key, Table
 from queuelog_core.transitions import HISTORY_MAX
 
 ANSWERED_BY, CLAIMED_BY, VERSION = "wn", "cn", "v"
 """Nonces of the newest write and of the newest claim, by which a write sent twice finds its own."""
+GRACE_DAYS = 7
+"""The upkeep deletes what is past its retention; where none runs, DynamoDB does so in the end."""
 TRIES = 12
 THREADS = 8
 _PAUSE_SECONDS = 0.01
@@ -39,9 +42,17 @@ class Stored(NamedTuple):
 class Jobs:
     """Safe for many threads. Raises what Table raises."""
 
-    def __init__(self, table: Table, lanes: Lanes) -> None:
+    def __init__(
+        self,
+        table: Table,
+        lanes: Lanes,
+        kept_days: int | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.table = table
         self.lanes = lanes
+        self._kept_seconds = None if kept_days is None else (kept_days + GRACE_DAYS) * 86_400
+        self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(THREADS, "dynamodb")
 
     def each(self, work: Callable[[A], B], many: Sequence[A]) -> list[B]:
@@ -55,7 +66,7 @@ class Jobs:
         pk, sk = items.job_key(job_id)
         found = list(self.table.query(ITEMS, pk).items)
         item = next((item for item in found if item["sk"] == sk), None)
-        if item is None:
+        if item is None or not self._is_there(item):
             return None
         texts = _texts(found)
         try:
@@ -68,7 +79,8 @@ class Jobs:
         """Those of these jobs that exist, without the texts beside them."""
         keys = [items.job_key(job_id) for job_id in dict.fromkeys(job_ids)]
         found = self.table.get_many(keys, fresh=fresh).values()
-        return {items.id_of(item): Stored(_decode_bare(item), item) for item in found}
+        there = filter(self._is_there, found)
+        return {items.id_of(item): Stored(_decode_bare(item), item) for item in there}
 
     def with_texts(self, many: Sequence[Stored]) -> list[Job | None]:
         """The whole jobs; None for one that was purged meanwhile."""
@@ -134,6 +146,10 @@ class Jobs:
         pool.shutdown()
         self.table.close()
 
+    def _is_there(self, item: Item) -> bool:
+        """Not when DynamoDB may delete it: it takes days to do so."""
+        return items.EXPIRES not in item or number_in(item, items.EXPIRES) > self._clock() // 1000
+
     def _next_item(self, before: Stored, after: Job) -> dict[str, Value]:
         """The item of the next state; its new texts are stored beside it."""
         job, old = before
@@ -147,6 +163,8 @@ class Jobs:
             item.pop("eb", None)
         elif after.error_attempt != job.error_attempt:
             item |= self._store_error(after)
+        if self._kept_seconds and after.finished_at and _stands_alone(after, item):
+            item[items.EXPIRES] = after.finished_at // 1000 + self._kept_seconds
         return item
 
     def _store_error(self, job: Job) -> Mapping[str, Value]:
@@ -169,6 +187,13 @@ class Jobs:
             return Stored(after, there)
         # The claim came through, and somebody has changed the job since: asked to cancel it, say.
         return Stored(_decode_bare(there), there)
+
+
+def _stands_alone(job: Job, item: Item) -> bool:
+    """Whether nothing is left behind when DynamoDB deletes the item: no key, no text beside it."""
+    failed = any(entry.outcome is Outcome.FAILED for entry in job.history)
+    told = failed or job.attempt > HISTORY_MAX or items.beside(item)
+    return job.idempotency_key is None and not told
 
 
 def _decode_bare(item: Item) -> Job:

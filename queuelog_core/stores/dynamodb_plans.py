@@ -13,10 +13,11 @@ from queuelog_core.errors import Conflict, StoreBusy
 from queuelog_core.job import Job, Status
 from queuelog_core.stores.dynamodb_claim import Ask, Claims
 from queuelog_core.stores.dynamodb_client import Item, Refused, Value, number_in
+from queuelog_core.stores.dynamodb_items import EXPIRES
 from queuelog_core.stores.dynamodb_jobs import ANSWERED_BY, TRIES, Jobs, Stored
 from queuelog_core.stores.dynamodb_table import Key
 
-REVISION, PLANNED, EXPIRES = "rev", "ids", "x"
+REVISION, PLANNED = "rev", "ids"
 KEPT_SECONDS = 2 * 86_400
 """Longer than any job may run."""
 

@@ -7,7 +7,7 @@ finds its job, and an id is never given out again.
 from collections.abc import Collection
 from itertools import islice
 
-from queuelog_core.job import Status
+from queuelog_core.job import Job, Status
 from queuelog_core.stores import dynamodb_items as items
 from queuelog_core.stores.dynamodb_client import Refused
 from queuelog_core.stores.dynamodb_jobs import VERSION, Jobs, Stored
@@ -15,7 +15,8 @@ from queuelog_core.stores.dynamodb_lists import Lists, Walk
 from queuelog_core.stores.dynamodb_stats import COMPLETED, Tally
 from queuelog_core.stores.dynamodb_table import ITEMS, LIST
 
-LOOKED_AT_MAX = 20_000
+KEPT_MAX = 2_000
+"""Old jobs that are not to go cost a read each, every few seconds: a call looks at no more."""
 PER_READ = 100
 
 
@@ -29,8 +30,8 @@ class Purges:
         self._goes_on_at = ""
 
     def purge(self, before: int, limit: int, statuses: Collection[Status]) -> int:
-        """See queuelog_core.stores.Store.purge. A call looks at so many jobs at most, and the next
-        one goes on there: old jobs that are not to go keep none from being found."""
+        """See queuelog_core.stores.Store.purge. A call that met too many jobs that are not to go
+        ends early, and the next one goes on there."""
         start = self._goes_on_at
         purged, left = self._part(before, limit, statuses, start, items.instant(before))
         if start and left > 0 and purged < limit:
@@ -45,31 +46,25 @@ class Purges:
         statuses: Collection[Status],
         low: str,
         high: str,
-        most: int = LOOKED_AT_MAX,
+        kept_max: int = KEPT_MAX,
     ) -> tuple[int, int]:
-        """Purge between two places; how many, and how many more jobs may be looked at."""
+        """Purge between two places; how many, and how many more jobs may be met in vain."""
         way = Walk(LIST, self._lists.list_lanes(), low or items.instant(0), high)
-        walk = islice(self._lists.walk(way), most)
+        walk = self._lists.walk(way)
         purged = 0
-        while purged < limit:
+        while purged < limit and kept_max > 0:
             some = list(islice(walk, PER_READ))
             if not some:
-                self._goes_on_at = "" if most else self._goes_on_at
+                self._goes_on_at = ""
                 break
-            found = self._jobs.read_bare(seen.id for seen in some)
-            meant = [
-                one
-                for one in found.values()
-                if one.job.status in statuses
-                and one.job.finished_at is not None
-                and one.job.finished_at < before
-            ]
-            meant = meant[: limit - purged]
-            purged += sum(self._jobs.each(self._delete, meant))
-            most -= len(some)
-            # What was looked at and left over is looked at again, should the limit have cut it off.
+            # What the limit cuts off, or what comes too late, is looked at again by the next call.
             self._goes_on_at = some[0].place
-        return purged, most
+            found = self._jobs.read_bare((seen.id for seen in some), fresh=False).values()
+            meant = [one for one in found if _is_meant(one.job, before, statuses)]
+            gone = sum(self._jobs.each(self._delete, meant[: limit - purged]))
+            purged += gone
+            kept_max -= len(some) - gone
+        return purged, kept_max
 
     def _delete(self, stored: Stored) -> bool:
         """Delete a job that is as it was read, and all that hangs on it."""
@@ -94,3 +89,8 @@ class Purges:
         if job.status is Status.COMPLETED:
             self._tally.add(job.type, COMPLETED, -1)
         return True
+
+
+def _is_meant(job: Job, before: int, statuses: Collection[Status]) -> bool:
+    finished_at = job.finished_at
+    return job.status in statuses and finished_at is not None and finished_at < before

@@ -4,6 +4,7 @@ from typing import Any
 
 from queuelog_core.errors import ConfigError, StoreUnavailable
 from queuelog_core.stores.dynamodb_client import Client
+from queuelog_core.stores.dynamodb_items import EXPIRES
 from queuelog_core.stores.dynamodb_table import ITEMS, LIST, WORK, Index
 
 PROJECTED = {"work": ("st", "v", "ec"), "list": ("ty", "pd")}
@@ -31,6 +32,13 @@ def create_table(client: Client, name: str) -> None:
             raise ConfigError(f"there is a table {name} already") from None
         raise
     client.open().get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAIT)
+    expiry = {"Enabled": True, "AttributeName": EXPIRES}
+    try:
+        client.call("update_time_to_live", TableName=name, TimeToLiveSpecification=expiry)
+    except StoreUnavailable as error:
+        # dynalite deletes nothing by itself, and needs not: reads pass over what has expired.
+        if "UnknownOperationException" not in error.reason:
+            raise
 
 
 def _keys(index: Index) -> Any:

@@ -4,6 +4,7 @@ moto is for one caller at a time: it checks a condition and writes in two steps.
 them one, which costs nothing as long as all callers are threads of this process.
 """
 
+import functools
 import itertools
 import threading
 from collections.abc import Iterator
@@ -11,17 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import HTTPClientError
+
 from queuelog_core.stores.dynamodb import DynamoDBStore
 from queuelog_core.stores.dynamodb_client import Client, connect
 from queuelog_core.stores.dynamodb_schema import create_table
 from tests.support.http import ROOT
 from tests.support.offline import free_ports
-from tests.support.servers import environment, eventually, running
+from tests.support.servers import Server, environment, eventually, running
 
 REGION = "eu-west-1"
+MINISTACK = ROOT / ".venv-cloud" / "bin" / "ministack"
 DYNALITE = ROOT / "node_modules" / "dynalite" / "cli.js"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 START_SECONDS = 30.0
+READS = frozenset({"get_item", "batch_get_item", "query"})
+WRITES = frozenset({"put_item", "update_item", "delete_item", "batch_write_item"})
 _tables = itertools.count(1)
 
 
@@ -82,6 +88,18 @@ class Engine:
         asked = Client(lambda: client or self.connect())
         return DynamoDBStore(asked, table, shards, ids=lambda: next(ids))
 
+    def open_new(self) -> DynamoDBStore:
+        """A store on a table that is made at the first call: many a test never makes one."""
+        ids = itertools.count(1)
+        name = f"queuelog-{next(_tables)}"
+
+        def make_and_connect() -> Any:
+            create_table(Client(self.connect), name)
+            return self.connect()
+
+        made = functools.cache(make_and_connect)
+        return DynamoDBStore(Client(made), name, ids=lambda: next(ids))
+
     def url(self, table: str, shards: int = 1) -> str:
         """The address by which another process opens the table."""
         return f"dynamodb://{table}?region={REGION}&endpoint={self.endpoint}&shards={shards}"
@@ -104,20 +122,67 @@ def dynalite(folder: Path) -> Iterator[Engine]:
     command = ["node", str(DYNALITE), "--host", "127.0.0.1", "--port", str(port)]
     instantly = ["--createTableMs", "0", "--deleteTableMs", "0"]
     with running([*command, *instantly], folder, environment()) as server:
-        engine = Engine(f"http://127.0.0.1:{port}")
-
-        def answers() -> bool:
-            assert server.process.poll() is None, server.log
-            from botocore.exceptions import EndpointConnectionError
-
-            try:
-                client = engine.connect()
-                client.list_tables()
-                client.close()
-            except EndpointConnectionError:
-                return False
-            return True
-
-        eventually(answers, "dynalite answers", START_SECONDS)
-        yield engine
+        yield _when_it_answers(server, port)
         server.stop()
+
+
+def _when_it_answers(server: Server, port: int) -> Engine:
+    engine = Engine(f"http://127.0.0.1:{port}")
+
+    def answers() -> bool:
+        assert server.process.poll() is None, server.log
+        try:
+            engine.connect().list_tables()
+        except HTTPClientError:
+            return False
+        return True
+
+    eventually(answers, "the engine answers", START_SECONDS)
+    return engine
+
+
+@contextmanager
+def ministack(folder: Path) -> Iterator[Engine]:
+    """DynamoDB as a process that counts request units as AWS does."""
+    assert MINISTACK.exists(), "sh scripts/setup.sh cloud makes .venv-cloud"
+    port = free_ports(1)
+    env = {
+        "PATH": f"{MINISTACK.parent}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "SERVICES": "dynamodb",
+        "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",
+    }
+    with running([str(MINISTACK)], folder, env) as server:
+        yield _when_it_answers(server, port)
+        server.stop()
+
+
+class Metered(Kept):
+    """A client that adds up the request units of its calls."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(client)
+        self.read = self.written = 0.0
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        if name not in READS | WRITES:
+            return method
+
+        def call(**request: Any) -> Any:
+            answer = method(ReturnConsumedCapacity="TOTAL", **request)
+            told = answer.get("ConsumedCapacity") or []
+            units = sum(
+                one["CapacityUnits"] for one in (told if isinstance(told, list) else [told])
+            )
+            with self._lock:
+                self.read += units if name in READS else 0
+                self.written += units if name in WRITES else 0
+            return answer
+
+        return call

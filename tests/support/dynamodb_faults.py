@@ -11,12 +11,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from tests.support.dynamodb import Kept
+from tests.support.dynamodb import READS, WRITES, Kept
 
-CALLS = frozenset(
-    {"put_item", "update_item", "delete_item", "batch_write_item", "batch_get_item", "query"}
-    | {"get_item"}
-)
+CALLS = READS | WRITES
 Fault = Callable[[str, Callable[[], Any]], Any]
 """Answers a call in the place of the engine: its name, and what would make it."""
 

@@ -39,7 +39,7 @@ def opened(name: str, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A new and empty store of an engine."""
     if name in ("moto", "dynalite"):
         engine: Engine = request.getfixturevalue(f"{name}_engine")
-        store: Store = engine.open(engine.make_table())
+        store: Store = engine.open_new()
         yield store
         store.close()
         return
