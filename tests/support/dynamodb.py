@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import BotoCoreError
 
 from queuelog_core.stores.dynamodb import DynamoDBStore
 from queuelog_core.stores.dynamodb_client import Client, connect
@@ -133,7 +133,7 @@ def _when_it_answers(server: Server, port: int) -> Engine:
         assert server.process.poll() is None, server.log
         try:
             engine.connect().list_tables()
-        except HTTPClientError:
+        except BotoCoreError:
             return False
         return True
 
