@@ -62,21 +62,39 @@ class Claims:
             if not claimed:
                 # There was work at every look: an empty answer would say that there is none.
                 raise StoreBusy("others were faster each time")
-        self._learn(lost, ask.limit, quiet=bool(claimed) and not lost)
+        self.learn(lost, ask.limit)
         return claimed
 
     def offer(self, ask: Ask) -> list[Stored]:
         """What `take` would claim, as it is now."""
-        overdue, due = self._look(ask, ask.limit)
-        self._settle_some(ask, overdue, due, SETTLED_MAX)
-        due.sort(key=lambda entry: entry.order)
-        picks: list[Entry] = []
-        while due and len(picks) < ask.limit:
-            picks += self._pick(due, ask.limit - len(picks))
-        moves = self._decide(ask, picks)
-        decided = {before.job.id for before, _ in moves}
-        self._heads.spend(entry for entry in picks if entry.id not in decided)
-        return [before for before, _ in moves]
+        for number in range(LOOKS_MAX):
+            overdue, due = self._look(ask, ask.limit)
+            self._settle_some(ask, overdue, due, SETTLED_MAX if number == 0 else 0)
+            offered: list[Stored] = []
+            lost = 0
+            due.sort(key=lambda entry: entry.order)
+            while due and len(offered) < ask.limit:
+                picks = self._pick(due, ask.limit - len(offered))
+                free = [before for before, _ in self._decide(ask, picks)]
+                taken = {entry.id for entry in picks} - {one.job.id for one in free}
+                self._heads.spend(entry for entry in picks if entry.id in taken)
+                offered += free
+                lost += len(taken)
+            self.learn(lost, ask.limit)
+            if offered or not lost:
+                return offered
+            self._jobs.stand_back(number)
+        raise StoreBusy("others were faster each time")
+
+    def learn(self, lost: int, limit: int) -> None:
+        """Pick from more after a call that lost jobs to others, from fewer after one that did
+        not."""
+        with self._lock:
+            if lost:
+                wider = max(self._spread * 2, 4.0 * (limit - 1))
+                self._spread = min(float(WINDOW), wider)
+            else:
+                self._spread = max(1.0, self._spread - 0.5)
 
     def settle(self, entries: Sequence[Entry], settle: Transition) -> list[Stored]:
         """Settle the leases of these jobs that ran out: the jobs as they are then."""
@@ -183,14 +201,6 @@ class Claims:
             return self._jobs.write(*move)
         except StoreUnavailable as error:
             return error
-
-    def _learn(self, lost: int, limit: int, *, quiet: bool) -> None:
-        with self._lock:
-            if lost:
-                wider = max(self._spread * 2, 4.0 * (limit - 1))
-                self._spread = min(float(WINDOW), wider)
-            elif quiet:
-                self._spread = max(1.0, self._spread - 0.5)
 
 
 def _is_whole(job: Job | None) -> bool:

@@ -47,8 +47,11 @@ class Plans:
             if not offered:
                 return Given([], False)
             mine = self._write_down(key, plan, offered, ask.instant)
-            if mine is not None and (held := self._carry_out(ask, claim_key, mine)):
-                return Given(held, False)
+            if mine is not None:
+                held = self._carry_out(ask, claim_key, mine)
+                self._claims.learn(len(offered) - len(held), ask.limit)
+                if held:
+                    return Given(held, False)
             self._jobs.stand_back(number)
         raise StoreBusy("others take what this claim was to get")
 

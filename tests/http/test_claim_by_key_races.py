@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from queuelog_core.job import Status
 from queuelog_core.stores import Store, open_store
 from queuelog_core.stores.sqlite import SqliteStore
+from tests.support.engines import gives_in_order
 from tests.support.factories import FakeClock, pending_job
 from tests.support.http import Api, json_of
 from tests.support.processes import run_all
@@ -57,7 +57,10 @@ def assert_one_claim_each(store: Store, told: list[list[Told]]) -> None:
         assert sorted(replayed for replayed, _ in answers) == [False] + [True] * (CALLERS - 1)
         assert len({tuple(jobs) for _, jobs in answers}) == 1
     given = [job for _, jobs in told[0] for job in jobs]
-    assert sorted(given) == [(job_id, 1) for job_id in range(1, ROUNDS * (1 + LIMIT) + 1)]
+    assert len(set(given)) == len(given)
+    assert {attempt for _, attempt in given} == {1}
+    if gives_in_order(store):
+        assert sorted(given) == [(job_id, 1) for job_id in range(1, ROUNDS * (1 + LIMIT) + 1)]
     assert store.stats(0, None).statuses["email"][Status.RUNNING] == len(given)
 
 
@@ -75,13 +78,11 @@ def test_repeats_in_threads_get_one_set_of_jobs(store: Store) -> None:
     assert_one_claim_each(store, told)
 
 
-@pytest.mark.parametrize("volume", ["local", "network"])
-def test_repeats_in_processes_get_one_set_of_jobs(tmp_path: Path, volume: str) -> None:
-    url = f"sqlite:///{tmp_path}/queuelog.db?volume={volume}"
-    store = open_store(url)
+def test_repeats_in_processes_get_one_set_of_jobs(store_url: str) -> None:
+    store = open_store(store_url)
     fill(store)
 
-    told = run_all(send_each_in_a_process, url, processes=CALLERS)
+    told = run_all(send_each_in_a_process, store_url, processes=CALLERS)
 
     assert_one_claim_each(store, told)
 

@@ -148,20 +148,22 @@ def succeed(api: Api) -> list[tuple[str, TestResponse]]:
 
 
 def succeed_further(api: Api) -> list[tuple[str, TestResponse]]:
-    """The same for the further routes; jobs 2 and 3 are the first of theirs."""
+    """The same for the further routes."""
     two = {"jobs": [{"type": "pdf"}, {"type": "email"}, {"type": "nope"}]}
+    batch = api.call("POST", "/jobs/batch", "producer", two)
+    first, second = (f"/jobs/{item['id']}" for item in json_of(batch)["results"][:2])
     return [
-        ("batch", api.call("POST", "/jobs/batch", "producer", two)),
+        ("batch", batch),
         ("claim", api.call("POST", "/jobs/claim", "worker", {"limit": 2, "types": ["pdf"]})),
-        ("attempts", api.call("GET", "/jobs/2/attempts", "worker")),
-        ("heartbeat", api.call("POST", "/jobs/2/heartbeat", "worker", {"attempt": 1})),
-        ("cancel", api.call("POST", "/jobs/2/cancel", "producer")),
-        ("cancel", api.call("POST", "/jobs/2/cancel", "producer")),
-        ("release", api.call("POST", "/jobs/2/release", "worker", {"attempt": 1})),
-        ("release", api.call("POST", "/jobs/2/release", "worker", {"attempt": 1})),
-        ("cancel", api.call("POST", "/jobs/3/cancel", "producer")),
-        ("redrive", api.call("POST", "/jobs/3/redrive", "admin")),
-        ("redrive", api.call("POST", "/jobs/3/redrive", "admin")),
+        ("attempts", api.call("GET", f"{first}/attempts", "worker")),
+        ("heartbeat", api.call("POST", f"{first}/heartbeat", "worker", {"attempt": 1})),
+        ("cancel", api.call("POST", f"{first}/cancel", "producer")),
+        ("cancel", api.call("POST", f"{first}/cancel", "producer")),
+        ("release", api.call("POST", f"{first}/release", "worker", {"attempt": 1})),
+        ("release", api.call("POST", f"{first}/release", "worker", {"attempt": 1})),
+        ("cancel", api.call("POST", f"{second}/cancel", "producer")),
+        ("redrive", api.call("POST", f"{second}/redrive", "admin")),
+        ("redrive", api.call("POST", f"{second}/redrive", "admin")),
         ("redrive_many", api.call("POST", "/jobs/redrive", "admin", {"all": True})),
     ]
 

@@ -25,12 +25,18 @@ def engines_of(metafunc: pytest.Metafunc) -> list[str]:
     others = [] if about_the_file or uses_the_file else ["moto", "dynalite"]
     if "store_url" in metafunc.fixturenames:
         # moto is in one process only.
-        others = ["dynalite"]
+        own, others = ["local", "network"], ["dynalite"]
     return [name for name in [*own, *others] if name in chosen or chosen == [""]]
 
 
 def counts_exactly(store: Store) -> bool:
     """Whether the numbers of a store are exact; docs/stores.md tells why not on DynamoDB."""
+    return isinstance(store, SqliteStore)
+
+
+def gives_in_order(store: Store) -> bool:
+    """Whether callers that crowd are given the jobs in their order all the same; on DynamoDB they
+    pick among the first few."""
     return isinstance(store, SqliteStore)
 
 
