@@ -174,7 +174,13 @@ class Claims:
         # All are decided before the first is written: a fault in one claims none (B31).
         moves = self._decide(ask, picks)
         written = self._jobs.each(self._write, moves)
-        self._heads.spend(picks)
+        # One that was throttled is still to be had, also by this process.
+        unsure = {
+            before.job.id
+            for (before, _), answer in zip(moves, written, strict=True)
+            if isinstance(answer, StoreUnavailable)
+        }
+        self._heads.spend(entry for entry in picks if entry.id not in unsure)
         won = [answer for answer in written if isinstance(answer, Stored)]
         failures = [answer for answer in written if isinstance(answer, StoreUnavailable)]
         if failures and not (won or some_won):

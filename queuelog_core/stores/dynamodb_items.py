@@ -166,14 +166,16 @@ def _work(job: Job, shards: int) -> Mapping[str, Value]:
 
 
 def decode_job(item: Item, texts: Mapping[str, str]) -> Job:
-    """A job from its own item and the texts beside it by sort key. Raises KeyError when one that
-    it names is not there."""
+    """A job from its own item and the texts beside it by sort key. Raises KeyError when its payload
+    or result is not there: it was purged meanwhile."""
     fields: dict[str, Any] = {field: item.get(name) for field, name in _NAMES.items()}
     fields |= {field: fields[field] or 0 for field in _ZERO_UNLESS_TOLD}
     for field, (inline, beside) in SIDES.items():
         fields[field] = item.get(inline) if inline else None
         if fields[field] is None and beside in item:
-            fields[field] = texts[str(item[beside])]
+            key = str(item[beside])
+            # A list may read the item of a moment ago; that error's text may have gone since.
+            fields[field] = texts.get(key) if field == "error" else texts[key]
     fields["priority"] = Priority(fields["priority"])
     fields["status"] = Status(fields["status"])
     return Job(

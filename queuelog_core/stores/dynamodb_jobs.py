@@ -6,6 +6,7 @@ are written first and deleted last, so that no job ever names a text that is not
 
 import random
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,12 +55,15 @@ class Jobs:
         self._kept_seconds = None if kept_days is None else (kept_days + GRACE_DAYS) * 86_400
         self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(THREADS, "dynamodb")
+        self._lock = threading.Lock()
 
     def each(self, work: Callable[[A], B], many: Sequence[A]) -> list[B]:
         """What `work` returns for each of them, several at a time."""
         if len(many) < 2:
             return [work(one) for one in many]
-        return list(self._pool.map(work, many))
+        with self._lock:
+            begun = [self._pool.submit(work, one) for one in many]
+        return [one.result() for one in begun]
 
     def read(self, job_id: int) -> tuple[Stored, Mapping[str, str]] | None:
         """The whole job as it is now, and all texts beside it by sort key."""
@@ -142,7 +146,8 @@ class Jobs:
 
     def close(self) -> None:
         """Give back threads and connections; the next call makes new ones."""
-        pool, self._pool = self._pool, ThreadPoolExecutor(THREADS, "dynamodb")
+        with self._lock:
+            pool, self._pool = self._pool, ThreadPoolExecutor(THREADS, "dynamodb")
         pool.shutdown()
         self.table.close()
 

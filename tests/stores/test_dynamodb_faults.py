@@ -1,11 +1,13 @@
 """Each verb while DynamoDB has a fault at each of its calls in turn, and then sent once more."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
 from werkzeug.test import TestResponse
 
+from queuelog_core.errors import StoreUnavailable
 from tests.support.dynamodb import Engine
 from tests.support.dynamodb_faults import Fault, Faulty, lost, sent_twice, throttled
 from tests.support.factories import LEASE, FakeClock
@@ -146,3 +148,62 @@ def test_a_verb_sent_again_after_a_fault_at_any_call_has_happened_once(
             again = verb.send(scene.api, job)
             assert again.status_code in (200, 201, 202), at
         assert all_jobs(scene.api) == wanted, at
+
+
+@pytest.mark.parametrize("fault", [throttled, sent_twice], ids=lambda fault: fault.__name__)
+def test_a_claim_without_a_key_leaves_no_job_to_nobody(
+    make_scene: Callable[[], Scene], fault: Fault
+) -> None:
+    """B59: nor does a job that could not be taken stay hidden from the process that tried."""
+    calls, *_ = calls_of(make_scene, Verb(lambda api: api.enqueue(), lambda api, _: take(api)))
+    for number in range(calls):
+        scene = make_scene()
+        job = scene.api.enqueue()
+        scene.client.fail_at(number, fault)
+
+        reply = take(scene.api)
+
+        at = f"call {number}: {scene.client.calls}"
+        assert reply.status_code == 200 if fault is sent_twice else reply.status_code in (200, 503)
+        scene.client.heal()
+        if reply.status_code == 503:
+            reply = take(scene.api)
+        assert (json_of(reply)["id"], json_of(reply)["attempt"]) == (job["id"], 1), at
+
+
+def take(api: Api) -> TestResponse:
+    return api.call("POST", "/jobs/claim", "worker", {})
+
+
+@pytest.mark.parametrize("fault", [throttled, lost, sent_twice], ids=lambda fault: fault.__name__)
+def test_a_purge_with_a_fault_at_any_call_never_gives_an_id_twice(
+    make_scene: Callable[[], Scene], fault: Fault
+) -> None:
+    """B36: a key leads to a job that can be read, or makes a new one."""
+
+    def finished(api: Api) -> Any:
+        api.enqueue(idempotency_key="k", payload=LARGE)
+        return json_of(api.report("complete", api.claim(), result=LARGE))
+
+    def purge(api: Api) -> int:
+        return api.store.purge(api.clock() + 1, 10)
+
+    scene = make_scene()
+    finished(scene.api)
+    scene.client.heal()
+    assert purge(scene.api) == 1
+    for number in range(len(scene.client.calls)):
+        scene = make_scene()
+        job = finished(scene.api)
+        scene.client.fail_at(number, fault)
+        with suppress(StoreUnavailable):
+            purge(scene.api)
+        scene.client.heal()
+
+        again = enqueue(payload=LARGE)(scene.api, None)
+
+        at = f"call {number}: {fault.__name__}"
+        assert (again.status_code == 200) == (json_of(again)["id"] == job["id"]), at
+        assert scene.api.get(json_of(again))["status"] in ("pending", "completed"), at
+        purge(scene.api)
+        assert scene.api.call("GET", f"/jobs/{job['id']}").status_code == 404, at
