@@ -40,14 +40,22 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture(scope="session")
-def dynalite_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with with_credentials(), dynalite(tmp_path_factory.mktemp("dynalite")) as engine:
+def aws_credentials() -> Iterator[None]:
+    with with_credentials():
+        yield
+
+
+@pytest.fixture(scope="session")
+def dynalite_engine(
+    aws_credentials: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    with dynalite(tmp_path_factory.mktemp("dynalite")) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
-def moto_engine() -> Iterator[Engine]:
-    with with_credentials(), moto() as engine:
+def moto_engine(aws_credentials: None) -> Iterator[Engine]:
+    with moto() as engine:
         yield engine
 
 

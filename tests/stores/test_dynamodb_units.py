@@ -11,7 +11,6 @@ from queuelog_core.job import Job
 from queuelog_core.reports import Report, Verb
 from queuelog_core.stores.dynamodb import DynamoDBStore
 from tests.support.dynamodb import Engine, Metered, ministack
-from tests.support.engines import with_credentials
 from tests.support.factories import LEASE, NOON
 from tests.support.stores import claim, insert
 
@@ -42,8 +41,10 @@ LIVES = {
 
 
 @pytest.fixture(scope="module")
-def ministack_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with with_credentials(), ministack(tmp_path_factory.mktemp("ministack")) as engine:
+def ministack_engine(
+    aws_credentials: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    with ministack(tmp_path_factory.mktemp("ministack")) as engine:
         yield engine
 
 

@@ -1,7 +1,6 @@
 """The address of a store in DynamoDB, and what its opening and its calls say when it is wrong."""
 
 import builtins
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,16 +11,13 @@ from queuelog_core.stores.dynamodb import DynamoDBStore
 from queuelog_core.stores.dynamodb_client import Client
 from queuelog_core.stores.dynamodb_schema import create_table
 from tests.support.dynamodb import REGION, Engine
-from tests.support.engines import with_credentials
 from tests.support.factories import pending_job
 
 
 @pytest.fixture(autouse=True)
-def credentials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_region(aws_credentials: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
-    with with_credentials():
-        yield
 
 
 @pytest.mark.parametrize(
