@@ -78,7 +78,12 @@ class Leases:
 
         settle = self._settle(now)
         limit, tell = wanted.limit or 1, wanted.limit is not None
-        taken = self._store.claim(now, lanes, limit, settle, give, key, tell_next_due=tell)
+        while True:
+            taken = self._store.claim(now, lanes, limit, settle, give, key, tell_next_due=tell)
+            for job_id, attempt in taken.lost:
+                self._store.update_many([job_id], self._lose(attempt))
+            if taken.jobs or not taken.lost:
+                break
         return Claimed(taken.jobs, taken.replayed, self._seconds_until(taken.next_due_at))
 
     def poll_after_seconds(self, identity: Identity, types: Sequence[str] | None) -> int:
@@ -180,6 +185,9 @@ class Leases:
 
     def _settle(self, now: int) -> Transition:
         return lambda job: transitions.expire(job, now, self._backoff(job))
+
+    def _lose(self, attempt: int) -> Transition:
+        return lambda job: transitions.lose(job, self._clock(), attempt)
 
     def _backoff(self, job: Job) -> int:
         backoff = self._job_types.policy(job.type).backoff

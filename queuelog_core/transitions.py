@@ -17,6 +17,7 @@ from typing import Any
 from queuelog_core.errors import Conflict, DeadlineExceeded
 from queuelog_core.job import (
     LEASE_EXPIRED,
+    PAYLOAD_LOST,
     RELEASE_LIMIT,
     Attempt,
     Job,
@@ -101,6 +102,15 @@ def expire(job: Job, now: int, delay: int) -> Job:
     return _retry_or_end(job, at, entry, lease_end + delay, _error(None, LEASE_EXPIRED, None))
 
 
+def lose(job: Job, now: int, attempt: int) -> Job:
+    """End a job whose payload is not there any more: no other attempt would find it."""
+    if job.status is not Status.RUNNING or job.attempt != attempt:
+        raise Conflict("The attempt is over.")
+    at = _instant(job, now)
+    entry = _ended(job.history[-1], at, Outcome.FAILED, PAYLOAD_LOST)
+    return _retry_or_end(job, at, entry, job.run_at, _error(None, PAYLOAD_LOST, None), False)
+
+
 def heartbeat(job: Job, now: int, report: Report, extend: int, runtime_max: int) -> Job:
     """Extend the lease, at most to `runtime_max` after the claim."""
     judge(job, report)
@@ -143,15 +153,11 @@ def cancel(job: Job, now: int) -> Job:
             return _finish(job, at, Status.CANCELLED)
         case Status.RUNNING:
             assert job.lease_expires_at is not None
-            asked_at = job.cancel_requested_at or at
+            asked = job._replace(cancel_requested_at=job.cancel_requested_at or at)
             if job.lease_expires_at <= now:
                 # Nobody is there to be asked; waiting for a claim to settle it helps no one.
-                return expire(job._replace(cancel_requested_at=asked_at), now, 0)
-            if job.cancel_requested_at is not None:
-                return job
-            return job._replace(
-                cancel_requested_at=asked_at, updated_at=at, version=job.version + 1
-            )
+                return expire(asked, now, 0)
+            return job if asked == job else asked._replace(updated_at=at, version=job.version + 1)
         case Status.CANCELLED:
             return job
         case Status.COMPLETED | Status.FAILED:

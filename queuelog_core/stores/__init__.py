@@ -76,11 +76,13 @@ class Count:
 
 class Taken(NamedTuple):
     """What a claim got. `replayed`: an earlier claim with this key had got them; `next_due_at` is
-    as of then, where it was asked for."""
+    as of then, where it was asked for; `lost`: id and attempt of what was claimed too, but has lost
+    its payload."""
 
     jobs: Sequence[Job]
     replayed: bool
     next_due_at: int | None = None
+    lost: Sequence[tuple[int, int]] = ()
 
 
 class Stats(NamedTuple):

@@ -130,8 +130,9 @@ class DynamoDBStore:
             given = Given(self._claims.take(ask), False)
         else:
             given = self._plans.claim(ask, claim_key)
-        next_due_at = self._next_due_after(given.jobs, now, types) if tell_next_due else None
-        return Taken(given.jobs, given.replayed, next_due_at)
+        jobs, lost = given.won
+        next_due_at = self._next_due_after(jobs, now, types) if tell_next_due else None
+        return Taken(jobs, given.replayed, next_due_at, lost)
 
     def update(self, job_id: int, transition: Transition) -> tuple[Job, bool] | None:
         seen: list[Job] = []

@@ -35,6 +35,18 @@ class Ask(NamedTuple):
     claim: Transition
 
 
+class Won(NamedTuple):
+    """What was claimed: whole jobs, and id and attempt of those that have lost their payload."""
+
+    jobs: list[Job]
+    lost: list[tuple[int, int]]
+
+    @property
+    def in_all(self) -> int:
+        """How many jobs were claimed."""
+        return len(self.jobs) + len(self.lost)
+
+
 class Claims:
     """Safe for many threads. Raises what Table raises."""
 
@@ -44,9 +56,9 @@ class Claims:
         self._lock = threading.Lock()
         self._spread = 1.0
 
-    def take(self, ask: Ask) -> list[Job]:
+    def take(self, ask: Ask) -> Won:
         """Settle some overdue leases of these types, then claim the best due jobs."""
-        claimed: list[Job] = []
+        claimed: list[Stored] = []
         settled = lost = 0
         for number in range(LOOKS_MAX):
             overdue, due = self._look(ask, ask.limit - len(claimed))
@@ -63,7 +75,18 @@ class Claims:
                 # There was work at every look: an empty answer would say that there is none.
                 raise StoreBusy("others were faster each time")
         self.learn(lost, ask.limit)
-        return claimed
+        return self.with_payloads(claimed)
+
+    def with_payloads(self, claimed: Sequence[Stored]) -> Won:
+        """What was claimed, as its worker needs it."""
+        won = Won([], [])
+        for stored, job in zip(claimed, self._jobs.with_texts(claimed), strict=True):
+            if job is not None:
+                won.jobs.append(job)
+            else:
+                won.lost.append((stored.job.id, stored.job.attempt))
+                _log.error("payload-lost", extra={"fields": {"job_id": stored.job.id}})
+        return won
 
     def offer(self, ask: Ask) -> list[Stored]:
         """What `take` would claim, as it is now."""
@@ -147,15 +170,15 @@ class Claims:
 
     def _grant(
         self, ask: Ask, due: list[Entry], wanted: int, some_won: bool
-    ) -> tuple[list[Job], int]:
+    ) -> tuple[list[Stored], int]:
         """Claim up to so many of these; the jobs, and how many were lost to others."""
-        won: list[Job] = []
+        won: list[Stored] = []
         lost = 0
         due.sort(key=lambda entry: entry.order)
         while due and len(won) < wanted:
             picks = self._pick(due, wanted - len(won))
             granted = self._try(ask, picks, some_won or bool(won))
-            won += [job for job in self._jobs.with_texts(granted) if _is_whole(job)]  # type: ignore[misc]
+            won += granted
             lost += len(picks) - len(granted)
         return won, lost
 
@@ -207,9 +230,3 @@ class Claims:
             return self._jobs.write(*move)
         except StoreUnavailable as error:
             return error
-
-
-def _is_whole(job: Job | None) -> bool:
-    if job is None:
-        _log.error("payload-lost")
-    return job is not None

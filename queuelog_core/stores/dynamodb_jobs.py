@@ -76,8 +76,9 @@ class Jobs:
         try:
             return Stored(items.decode_job(item, texts), item), texts
         except KeyError:
-            # Purged while it was read: its texts go last.
-            return None
+            # Purged while it was read, since its texts go last; else they are lost.
+            there = self.table.get((pk, sk))
+            return None if there is None else (Stored(_decode_lost(there, texts), there), texts)
 
     def read_bare(self, job_ids: Iterable[int], *, fresh: bool = True) -> dict[int, Stored]:
         """Those of these jobs that exist, without the texts beside them."""
@@ -87,7 +88,7 @@ class Jobs:
         return {items.id_of(item): Stored(_decode_bare(item), item) for item in there}
 
     def with_texts(self, many: Sequence[Stored]) -> list[Job | None]:
-        """The whole jobs; None for one that was purged meanwhile."""
+        """The whole jobs; None for one that was purged meanwhile, or whose payload is lost."""
         keys: list[Key] = [
             (str(one.item["pk"]), sk) for one in many for sk in items.beside(one.item)
         ]
@@ -205,6 +206,11 @@ def _decode_bare(item: Item) -> Job:
     return items.decode_job(item, _NoTexts())
 
 
+def _decode_lost(item: Item, texts: Mapping[str, str]) -> Job:
+    """A job whose payload or result is not there: it reads as empty."""
+    return items.decode_job(item, _Lost(texts))
+
+
 def _whole(item: Item, texts: Mapping[str, str]) -> Job | None:
     try:
         return items.decode_job(item, texts)
@@ -221,3 +227,10 @@ class _NoTexts(dict[str, str]):
 
     def __missing__(self, _: str) -> Any:
         return None
+
+
+class _Lost(dict[str, str]):
+    """Stands for texts of which some are lost."""
+
+    def __missing__(self, _: str) -> str:
+        return "{}"

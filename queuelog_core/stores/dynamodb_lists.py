@@ -147,7 +147,11 @@ class Lists:
             for seen in some
             if seen.id in found and _passes(where, found[seen.id].job)
         ]
-        return (job for job in self._jobs.with_texts(passed) if job is not None)
+        for seen, job in zip(passed, self._jobs.with_texts(passed), strict=True):
+            if job is not None:
+                yield job
+            elif found_anew := self._jobs.read(seen.job.id):
+                yield found_anew[0].job
 
 
 def _may_pass(where: Filter, item: Item) -> bool:

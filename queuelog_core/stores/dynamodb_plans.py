@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from queuelog_core.errors import Conflict, StoreBusy
-from queuelog_core.job import Job, Status
-from queuelog_core.stores.dynamodb_claim import Ask, Claims
+from queuelog_core.job import Status
+from queuelog_core.stores.dynamodb_claim import Ask, Claims, Won
 from queuelog_core.stores.dynamodb_client import Item, Refused, Value, number_in
 from queuelog_core.stores.dynamodb_items import EXPIRES
 from queuelog_core.stores.dynamodb_jobs import ANSWERED_BY, TRIES, Jobs, Stored
@@ -25,7 +25,7 @@ KEPT_SECONDS = 2 * 86_400
 class Given(NamedTuple):
     """The jobs of a claim; `replayed`: an earlier call had planned it."""
 
-    jobs: Sequence[Job]
+    won: Won
     replayed: bool
 
 
@@ -41,21 +41,21 @@ class Plans:
         key: Key = f"C#{claim_key.hex()}", "C"
         for number in range(TRIES):
             plan = self._jobs.table.get(key)
-            if plan is not None and (held := self._carry_out(ask, claim_key, plan)):
+            if plan is not None and (held := self._carry_out(ask, claim_key, plan)).in_all:
                 return Given(held, True)
             offered = self._claims.offer(ask)
             if not offered:
-                return Given([], False)
+                return Given(Won([], []), False)
             mine = self._write_down(key, plan, offered, ask.instant)
             if mine is not None:
                 held = self._carry_out(ask, claim_key, mine)
-                self._claims.learn(len(offered) - len(held), ask.limit)
-                if held:
+                self._claims.learn(len(offered) - held.in_all, ask.limit)
+                if held.in_all:
                     return Given(held, False)
             self._jobs.stand_back(number)
         raise StoreBusy("others take what this claim was to get")
 
-    def _carry_out(self, ask: Ask, claim_key: bytes, plan: Item) -> list[Job]:
+    def _carry_out(self, ask: Ask, claim_key: bytes, plan: Item) -> Won:
         """Claim what nobody has touched since it was planned; all that runs under the key then."""
         planned: dict[int, int] = dict(json.loads(str(plan[PLANNED])))
         found = self._jobs.read_bare(planned)
@@ -73,7 +73,7 @@ class Plans:
             and one.job.type in ask.types
         ]
         held.sort(key=lambda one: (-one.job.priority, one.job.run_at, one.job.id))
-        return [job for job in self._jobs.with_texts(held) if job is not None]
+        return self._claims.with_payloads(held)
 
     def _claim(self, ask: Ask, before: Stored) -> Stored | None:
         try:

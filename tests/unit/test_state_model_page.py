@@ -50,6 +50,7 @@ def moves(job: Job, now: int) -> list[tuple[str, Callable[[], Job]]]:
         ("fail", lambda: fail(retryable=True)),
         ("fail", lambda: fail(retryable=False)),
         ("expire", lambda: transitions.expire(job, now, 1)),
+        ("lose", lambda: transitions.lose(job, now, job.attempt)),
         ("heartbeat", heartbeat),
         ("release", release),
         ("cancel", lambda: transitions.cancel(job, now)),

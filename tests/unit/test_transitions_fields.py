@@ -40,6 +40,10 @@ def expire(delay: int = 0) -> Action:
     return lambda job: transitions.expire(job, LEASE_END, delay)
 
 
+def lose(job: Job) -> Job:
+    return transitions.lose(job, LATER, 1)
+
+
 def heartbeat(job: Job) -> Job:
     return transitions.heartbeat(job, LATER, report(Verb.HEARTBEAT), LEASE, 12 * LEASE)
 
@@ -86,6 +90,7 @@ FAILED: Fields = {"status": Status.FAILED, "lease_expires_at": None, "finished_a
 CANCELLED: Fields = FAILED | {"status": Status.CANCELLED}
 NO_MAIL: Fields = {"error": "no mail", "error_code": "smtp", "error_attempt": 1}
 EXPIRED: Fields = {"error": None, "error_code": "lease_expired", "error_attempt": None}
+LOST = EXPIRED | {"error_code": "payload_lost"}
 AT_LEASE_END: Fields = {"finished_at": LEASE_END, "updated_at": LEASE_END}
 REDRIVEN: Fields = {
     "status": Status.PENDING,
@@ -97,6 +102,7 @@ REDRIVEN: Fields = {
 COMPLETED_RUN = ended(Outcome.COMPLETED, report="complete-digest")
 FAILED_RUN = ended(Outcome.FAILED, error_code="smtp", report="fail-digest")
 EXPIRED_RUN = ended(Outcome.EXPIRED, LEASE_END, error_code="lease_expired")
+LOST_RUN = ended(Outcome.FAILED, error_code="payload_lost")
 RELEASED_RUN = ended(Outcome.RELEASED, report="release-digest")
 SPENT: Fields = {"retry_spent": True}
 CLOSED: Fields = {"closed": True}
@@ -130,6 +136,8 @@ ARROWS: dict[str, Arrow] = {
     ),
     "expire-the-last-run": (LAST_RUN, expire(), FAILED | EXPIRED | AT_LEASE_END, EXPIRED_RUN),
     "expire-after-cancel": (ASKED, expire(), CANCELLED | EXPIRED | AT_LEASE_END, EXPIRED_RUN),
+    "lose": (USED, lose, FAILED | LOST, LOST_RUN),
+    "lose-after-cancel": (ASKED, lose, CANCELLED | LOST, LOST_RUN),
     "heartbeat": (USED, heartbeat, {"lease_expires_at": LATER + LEASE}, {}),
     "release": (USED, release(), PENDING | {"release_count": 8}, RELEASED_RUN),
     "release-until-later": (
@@ -234,12 +242,3 @@ def test_an_older_attempt_stays_in_the_history_as_it_was() -> None:
 
     assert done.history[0] == again.history[0]
     assert [entry.outcome for entry in done.history] == [Outcome.FAILED, Outcome.COMPLETED]
-
-
-@pytest.mark.parametrize("spent", [0, 1, 3])
-def test_a_late_completion_returns_the_retry_only_if_that_expiry_took_it(spent: int) -> None:
-    expired = expired_job(max_retries=3, retry_count=spent)
-
-    done = complete(AFTER_LEASE)(expired)
-
-    assert done.retry_count == spent

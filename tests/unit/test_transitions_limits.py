@@ -9,6 +9,7 @@ from queuelog_core.reports import Verb
 from tests.support.factories import (
     LEASE,
     NOON,
+    expired_job,
     job_in,
     pending_job,
     report,
@@ -162,3 +163,12 @@ def test_a_redriven_job_has_its_whole_budget_again() -> None:
 
     assert job.status is Status.PENDING
     assert run_once(job, Verb.FAIL).status is Status.FAILED
+
+
+@pytest.mark.parametrize("spent", [0, 1, 3])
+def test_a_late_completion_returns_the_retry_only_if_that_expiry_took_it(spent: int) -> None:
+    expired = expired_job(max_retries=3, retry_count=spent)
+
+    done = tell(expired, report(Verb.COMPLETE), NOON + 2 * LEASE)
+
+    assert done.retry_count == spent

@@ -41,7 +41,7 @@ steps = st.lists(
             ["claim"] * 3
             + ["expire", "fail", "release", "redrive"] * 2
             + ["complete"] * 2
-            + ["heartbeat", "cancel"]
+            + ["heartbeat", "cancel", "lose"]
         ),
         clock=st.one_of(
             st.integers(0, 100_000), st.integers(-CLOCK_AHEAD_MAX - 100_000, 2 * LEASE)
@@ -74,6 +74,8 @@ def act(job: Job, step: Step, now: int) -> Job:
             return transitions.claim(job, now, step.name, LEASE)
         case "expire":
             return transitions.expire(job, now, step.delay)
+        case "lose":
+            return transitions.lose(job, now, job.attempt)
         case "cancel":
             return transitions.cancel(job, now)
         case "redrive":

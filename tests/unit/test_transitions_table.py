@@ -22,6 +22,7 @@ claim      running    Conflict   Conflict         Conflict         Conflict
 complete   Conflict   completed  completed        AlreadyReported  AlreadyReported
 fail       Conflict   pending    AlreadyReported  failed           cancelled
 expire     Conflict   pending    Conflict         Conflict         Conflict
+lose       Conflict   failed     Conflict         Conflict         Conflict
 heartbeat  Conflict   running    AlreadyReported  AlreadyReported  AlreadyReported
 release    Conflict   pending    AlreadyReported  AlreadyReported  AlreadyReported
 cancel     cancelled  running    Conflict         Conflict         cancelled
@@ -34,6 +35,7 @@ claim      Conflict   Conflict   Conflict
 complete   completed  completed  completed
 fail       pending    failed     cancelled
 expire     pending    failed     cancelled
+lose       failed     failed     cancelled
 heartbeat  running    running    running
 release    pending    pending    cancelled
 cancel     running    running    running
@@ -53,6 +55,7 @@ def tell_current(verb: Verb) -> Action:
 ACTIONS: dict[str, Action] = {
     "claim": lambda job: transitions.claim(job, LATER, "mailer", LEASE),
     "expire": lambda job: transitions.expire(job, NOON + LEASE, 0),
+    "lose": lambda job: transitions.lose(job, LATER, job.attempt),
     "cancel": lambda job: transitions.cancel(job, LATER),
     "redrive": lambda job: transitions.redrive(job, LATER, "root"),
     **{verb.value: tell_current(verb) for verb in Verb},
