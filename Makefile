@@ -1,5 +1,9 @@
 # make run, make test, make check: each works from a bare clone. Paths are relative: blanks are fine.
 PORT ?= 8080
+STORE ?= sqlite
+# What has to be installed, and what serves.
+RUN_sqlite := run queuelog_core.cli
+RUN_dynamodb := offline scripts.local_dynamodb
 N ?= 20
 PYTHON := .venv/bin/python
 IN_PROCESS := tests/unit tests/stores tests/http tests/client tests/worker tests/functions \
@@ -16,9 +20,10 @@ ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run offline deploy test test-nfs repeat check bench soak lint generate
 
-run: ## serve on PORT (8080) with sample keys and a worker
-	@sh scripts/setup.sh run
-	@exec $(PYTHON) -m queuelog_core.cli serve --demo --port $(PORT)
+run: ## serve on PORT (8080) with sample keys and a worker; STORE=dynamodb: over a DynamoDB at home
+	@test -n "$(RUN_$(STORE))" || { echo 'STORE is sqlite or dynamodb' >&2; exit 2; }
+	@sh scripts/setup.sh $(firstword $(RUN_$(STORE)))
+	@exec $(PYTHON) -m $(lastword $(RUN_$(STORE))) serve --demo --port $(PORT)
 
 offline: ## the whole API under serverless-offline on PORT (3000), its schedules firing
 	@sh scripts/setup.sh offline
