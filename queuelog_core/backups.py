@@ -1,4 +1,4 @@
-"""The backups of a deployment: made each night, a week of them kept, put back on request."""
+"""The backups of a store that is a file: made each night, kept for a week, put back on request."""
 
 from pathlib import Path
 
@@ -9,6 +9,12 @@ from queuelog_core.stores import open_file, restore_file
 KEPT = 7
 BYTES_MAX = 64 * 1024 * 1024
 """On a network volume nobody can write meanwhile: more would keep them waiting for too long."""
+
+
+def check_is_file(store: str) -> None:
+    """Raises ConfigError for a table, whose backups are not made here."""
+    if store.startswith("dynamodb:"):
+        raise ConfigError("DynamoDB backs the table up by itself: see docs/operations.md")
 
 
 def back_up(store: str, folder: Path, now: int) -> str:

@@ -51,6 +51,7 @@ def keep_up(queue: Queue, tell: Callable[[str], object]) -> dict[str, Any]:
 def look_after_backups(event: Mapping[str, Any], tell: Callable[[str], object]) -> dict[str, Any]:
     """What an event asks of the backups."""
     store, config = load_config().store, load_maintain_config()
+    backups.check_is_file(store)
     if "restore" in event:
         aside = backups.restore(store, config.backups, str(event["restore"]), SystemClock()())
         # What this process still has open is the file of before.

@@ -12,7 +12,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from queuelog_core.clock import SystemClock
 from queuelog_core.errors import ConfigError, NoKey
@@ -25,6 +27,8 @@ from scripts.build_lambda import RUNTIME
 ROOT = Path(__file__).parent.parent
 SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
 REGION = "eu-west-1"
+NO_FUNCTION = "ResourceNotFoundException"
+CHOICES = {"concurrency": ["reserved", "unreserved"], "database": ["sqlite", "dynamodb"]}
 
 
 def main() -> None:
@@ -40,13 +44,14 @@ def main() -> None:
     if asked.stage == "offline":
         raise SystemExit("deploy: offline is the stage of `make offline`: choose another name")
     given = dict(map(parameter, asked.parameters))
+    os.environ["AWS_DEFAULT_REGION"] = asked.region
+    refuse_to_leave_jobs_behind(asked.stage, given)
     if not asked.built:
         build(given.get("runtime", RUNTIME), asked.source_only)
     named = [f"--param={text}" for text in asked.parameters]
     where = ("--stage", asked.stage, "--region", asked.region)
     # Also where nothing has changed: after a restore it is what ends functions that are warm.
     run("node", str(SERVERLESS), "deploy", "--force", *where, *named)
-    os.environ["AWS_DEFAULT_REGION"] = asked.region
     try:
         make_first_keys(asked.stage, asked.region)
     except ConfigError as error:
@@ -64,9 +69,51 @@ def parameter(text: str) -> tuple[str, str]:
     known = re.findall(r"^    (\w+):", defaults.partition("  offline:")[0], re.MULTILINE)
     if not equals or name not in known:
         raise SystemExit(f"deploy: {text} is none of {', '.join(known)} with a value")
-    if name == "concurrency" and value not in ("reserved", "unreserved"):
-        raise SystemExit("deploy: concurrency is reserved or unreserved")
+    if value not in CHOICES.get(name, [value]):
+        raise SystemExit(f"deploy: {name} is {' or '.join(CHOICES[name])}")
     return name, value
+
+
+def refuse_to_leave_jobs_behind(stage: str, given: Mapping[str, str]) -> None:
+    """A parameter that was forgotten must not make a stage begin anew somewhere else."""
+    said = {**written(stage), **given}
+    wanted = {"database": "sqlite", "table": f"queuelog-{stage}", **said}
+    for name, value in place_of_jobs(stage).items():
+        if wanted[name] == value:
+            continue
+        if name in said:
+            return
+        raise SystemExit(
+            f"deploy: the jobs of {stage} lie where {name}={value} says, and would be left there.\n"
+            f"Write that into serverless.yml or PARAMS, or {name}={wanted[name]} if it is meant"
+        )
+
+
+def written(stage: str) -> dict[str, str]:
+    """What serverless.yml says for this stage of where its jobs lie."""
+    text = re.sub(r"#.*", "", (ROOT / "serverless.yml").read_text("utf-8"))
+    blocks = re.findall(rf"^  {re.escape(stage)}:(.*(?:\n(?:    .*| *))*)", text, re.MULTILINE)
+    return dict(re.findall(r"\b(database|table): *['\"]?([\w.-]+)", "".join(blocks)))
+
+
+def place_of_jobs(stage: str) -> dict[str, str]:
+    """The parameters that tell where the jobs of a stage lie, as it is deployed now."""
+    import boto3
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        client = boto3.client("lambda")
+        found = client.get_function_configuration(FunctionName=f"queuelog-{stage}-enqueue")
+    except (BotoCoreError, ClientError) as error:
+        if isinstance(error, ClientError) and error.response["Error"]["Code"] == NO_FUNCTION:
+            return {}
+        raise SystemExit(
+            f"deploy: nobody can tell where the jobs of {stage} lie: {error}"
+        ) from error
+    store = urlsplit(found["Environment"]["Variables"]["QUEUELOG_STORE"])
+    if store.scheme == "dynamodb":
+        return {"database": "dynamodb", "table": store.netloc}
+    return {"database": "sqlite"}
 
 
 def build(runtime: str, source_only: bool) -> None:

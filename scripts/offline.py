@@ -2,6 +2,7 @@
 
     python -m scripts.offline [--port 3000]
 
+QUEUELOG_STORE may name another store, such as dynamodb://table?endpoint=http://127.0.0.1:8000.
 Makes the demo's keys once, prints what to type, and becomes the node process itself, so that a
 signal reaches it.
 """
@@ -32,17 +33,22 @@ def main() -> None:
     url = f"http://127.0.0.1:{asked.port}"
     registry = f"file:{home}/keys.json"
     refuse_a_port_in_use(asked.port)
+    store = os.environ.get("QUEUELOG_STORE") or f"sqlite:///{home}/queuelog.db"
+    database = "dynamodb" if store.startswith("dynamodb:") else "sqlite"
     keys = sample_keys(open_registry(registry, SystemClock()), home / "demo.env", url)
     print(banner(url, keys, asked.folder, RUNS, ENDS), flush=True)
     os.chdir(ROOT)
     os.execvpe(
         "node",
-        ["node", str(SERVERLESS), "offline", "--stage", "offline", "--noSponsor"],
+        [
+            *("node", str(SERVERLESS), "offline", "--stage", "offline", "--noSponsor"),
+            f"--param=database={database}",
+        ],
         {
             **os.environ,
             # The emulator runs python3 from here, whatever the runtime is called.
             "VIRTUAL_ENV": str(ROOT / ".venv"),
-            "QUEUELOG_STORE": f"sqlite:///{home}/queuelog.db",
+            "QUEUELOG_STORE": store,
             "QUEUELOG_KEYS": registry,
             "QUEUELOG_FOLDER": str(home),
             "QUEUELOG_URL": url,

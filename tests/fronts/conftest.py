@@ -1,7 +1,7 @@
 """Every front, started once; the emulators serve their own tests too."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -20,14 +20,17 @@ from tests.fronts.front import Front, make_keys
 from tests.fronts.gateway import GatewayFront, in_the_runtime, in_this_process
 from tests.fronts.local_fronts import CloudFront, FlaskFront, OfflineFront, PortFront
 from tests.fronts.scene import Scene
-from tests.support.cloud import STAGE, Cloud, admin_key_in, cloud
+from tests.support.cloud import Cloud, admin_key_in, cloud
 from tests.support.http import ROOT
 from tests.support.offline import offline
 from tests.support.servers import Server, serving
 
 IN_PROCESS = ("flask", "served", "handlers")
 FRONTS = (*IN_PROCESS, "runtime", "offline", "cloud")
+# A stage on DynamoDB differs from the one before in nothing but the store: it lives the stories.
+STORY_FRONTS = (*FRONTS, "table")
 CLIENTS_TYPE = "note"
+TABLE_STAGE = "tabled"
 # Odd requests go to the slow fronts under `make soak`.
 ODD_FRONTS = FRONTS if os.environ.get("QUEUELOG_FRONTS") == "all" else IN_PROCESS
 # First what a schedule shall do in a minute, last what has waited for it and what stops.
@@ -36,6 +39,7 @@ LAST = (
     "test_eight_clients",
     "test_cloud",
     "test_cloud_restore",
+    "test_cloud_table",
     "test_offline_schedule",
     "test_leaving_nothing",
 )
@@ -53,8 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests of odd requests take fewer fronts than the others."""
     if "front" in metafunc.fixturenames:
-        is_odd = metafunc.module.__name__.endswith("test_odd_requests")
-        chosen = ODD_FRONTS if is_odd else FRONTS
+        module = metafunc.module.__name__.rpartition(".")[2]
+        chosen = {"test_odd_requests": ODD_FRONTS, "test_stories": STORY_FRONTS}.get(module, FRONTS)
         metafunc.parametrize("front", chosen, indirect=True, scope="session")
 
 
@@ -153,45 +157,70 @@ def offline_front(emulated_offline: Offline) -> Front:
 
 
 class Deployed(NamedTuple):
-    """An emulator with the stack on it, and what the deployment printed."""
+    """An emulator with the stack of a stage on it, and what the deployment printed."""
 
     cloud: Cloud
     printed: str
 
 
+Deployments = Mapping[str, Deployed]
+"""By the name of the front."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def deployment(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator["Future[Deployed]"]:
+) -> Iterator["Future[Deployments]"]:
     """It takes longest, so it begins before the first test, if any test wants it at all."""
-    if not any(_wants_the_cloud(item) for item in request.session.items):
+    wanted = {name for item in request.session.items for name in _wanted_by(item)}
+    if not wanted:
         yield Future()
         return
 
-    def deploy(emulator: Cloud) -> Deployed:
-        printed = emulator.deploy()
+    def deploy(emulator: Cloud) -> Deployments:
+        done = {"cloud": Deployed(emulator, emulator.deploy())}
+        if "table" in wanted:
+            beside = emulator.beside(TABLE_STAGE, database="dynamodb")
+            done["table"] = Deployed(beside, beside.deploy("--built"))
         emulator.stop_schedules()
-        return Deployed(emulator, printed)
+        return done
 
     with cloud(tmp_path_factory.mktemp("cloud")) as emulator, ThreadPoolExecutor(1) as thread:
         yield thread.submit(deploy, emulator)
 
 
-def _wants_the_cloud(item: pytest.Item) -> bool:
-    return "[cloud" in item.name or "deployed" in getattr(item, "fixturenames", ())
+def _wanted_by(item: pytest.Item) -> Iterator[str]:
+    fixtures = getattr(item, "fixturenames", ())
+    for name, fixture in {"cloud": "deployed", "table": "deployed_table"}.items():
+        if f"[{name}" in item.name or fixture in fixtures:
+            yield name
 
 
 @pytest.fixture(scope="session")
-def deployed(deployment: "Future[Deployed]") -> Deployed:
-    return deployment.result()
+def deployed(deployment: "Future[Deployments]") -> Deployed:
+    return deployment.result()["cloud"]
+
+
+@pytest.fixture(scope="session")
+def deployed_table(deployment: "Future[Deployments]") -> Deployed:
+    return deployment.result()["table"]
 
 
 @pytest.fixture(scope="session")
 def cloud_front(deployed: Deployed) -> Front:
+    return front_of(deployed)
+
+
+@pytest.fixture(scope="session")
+def table_front(deployed_table: Deployed) -> Front:
+    return front_of(deployed_table)
+
+
+def front_of(deployed: Deployed) -> Front:
     """All keys are made before the first request: authorizers keep the registry for a minute."""
     emulator = deployed.cloud
     with closing(emulator.client("secretsmanager")) as client:
-        registry = SecretRegistry(f"queuelog-{STAGE}-keys", SystemClock(), client=client)
+        registry = SecretRegistry(f"queuelog-{emulator.stage}-keys", SystemClock(), client=client)
         keys = make_keys(registry)
     printed = admin_key_in(deployed.printed)
     assert printed is not None, deployed.printed

@@ -1,102 +1,26 @@
 """Going back to a backup on a deployment, pasted block by block from docs/operations.md."""
 
-import json
-import os
-import re
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fronts.conftest import Deployed
 from tests.fronts.front import Front
+from tests.fronts.operators import DEFINING, Operator
 from tests.fronts.scene import Scene
 from tests.support.aws_command import aws_command
-from tests.support.cloud import STAGE, Cloud
-from tests.support.http import ROOT
+from tests.support.cloud import STAGE
 
-SECONDS = 60
 NOT_THERE = "queuelog-20261130T033000.000Z.db"
-_SECTION = re.compile(r"^## Back up and restore there\n(.*?)^## ", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)\n^```$", re.MULTILINE | re.DOTALL)
-_STAMP = re.compile(r"\d{8}T\d{6}\.\d{3}Z")
-
-
-class Operator:
-    """Somebody with a terminal who pastes the blocks of the section, one after the other."""
-
-    def __init__(self, emulator: Cloud, folder: Path, path: Path) -> None:
-        (section,) = _SECTION.findall((ROOT / "docs" / "operations.md").read_text("utf-8"))
-        first, *self._blocks = _BLOCK.findall(section)
-        self._definitions = first[1].replace("queuelog-prod-", f"queuelog-{STAGE}-")
-        self._emulator, self._folder = emulator, folder
-        self._environment = {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
-
-    def paste(self, **changes: str) -> Any:
-        """The next block, with other words in the place of some. What it prints looks as the
-        document shows right below, where it does."""
-        kind, block = self._blocks.pop(0)
-        assert kind == "sh"
-        printed = self.type(block, **changes)
-        if self._blocks and self._blocks[0][0] == "text":
-            _, shown = self._blocks.pop(0)
-            assert look(printed) == look(json.loads(shown))
-        return printed
-
-    def type(self, block: str, **changes: str) -> Any:
-        """Run a block in a shell in which the first one of the section was pasted."""
-        for old, new in changes.items():
-            assert old in block
-            block = block.replace(old, new)
-        done = subprocess.run(
-            ["sh", "-eu", "-c", f"{self._definitions}\n{block}"],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, ""), f"{block}\n{done.stderr}"
-        return json.loads(done.stdout) if done.stdout else None
-
-    def deploy(self) -> None:
-        """The next block is `make deploy`, which in the emulator has the emulator's parameters."""
-        assert self._blocks.pop(0) == ("sh", "make deploy STAGE=prod")
-        self._emulator.deploy("--built")
-        self._emulator.stop_schedules()
-
-    @property
-    def is_done(self) -> bool:
-        return not self._blocks
-
-    def concurrency(self) -> dict[str, int | None]:
-        """What is reserved for each function."""
-        with closing(self._emulator.client("lambda")) as client:
-            names = [each["FunctionName"] for each in client.list_functions()["Functions"]]
-            told = {name: client.get_function_concurrency(FunctionName=name) for name in names}
-        prefix = f"queuelog-{STAGE}-"
-        return {
-            name.removeprefix(prefix): each.get("ReservedConcurrentExecutions")
-            for name, each in told.items()
-        }
-
-
-def look(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer without its instants, and without how many of a kind there are."""
-    names = {key: each if isinstance(each, list) else [each] for key, each in answer.items()}
-    return {key: {_STAMP.sub("…", str(name)) for name in each} for key, each in names.items()}
 
 
 @pytest.fixture
 def operator(deployed: Deployed, tmp_path: Path) -> Iterator[Operator]:
     with aws_command(tmp_path, deployed.cloud.client) as path:
-        yield Operator(deployed.cloud, tmp_path, path)
+        yield Operator(deployed.cloud, tmp_path, path, DEFINING)
 
 
 def jobs_in(path: Path) -> set[int]:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sysconfig
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,12 @@ from tests.functions.once import made_once
 from tests.support.http import ROOT
 
 SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
+LINTER = Path(sysconfig.get_path("scripts")) / "cfn-lint"
+# The framework names what a function's properties imply once more under DependsOn.
+IGNORED = "W3005"
 FILE = "cloudformation-template-update-stack.json"
 STAGE = "prod"
+RESTORED = "queuelog-prod-restored"
 MOUNTING = frozenset({*GROUPS, "maintain"})
 AUTHORIZING = frozenset(
     {"authorizeReader", "authorizeProducer", "authorizeWorker", "authorizeAdmin"}
@@ -82,6 +87,26 @@ def compiled(
     """The template of a stage, compiled once a run."""
     make = partial(_package, stage, options, settings)
     return Template(made_once(factory, "-".join((stage, *options)), make), stage)
+
+
+def compiled_for_a_table(factory: pytest.TempPathFactory) -> Template:
+    """The template of the same stage on DynamoDB, after it has gone back to an instant."""
+    options = ("--param=database=dynamodb", f"--param=table={RESTORED}", "--param=shards=4")
+    return compiled(factory, STAGE, *options)
+
+
+def complaints_about(template: Template) -> str:
+    """What CloudFormation's linter says; nothing about a template that is to be taken."""
+    done = subprocess.run(
+        [LINTER, "-i", IGNORED, "-t", template.path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert said or done.returncode == 0
+    return said
 
 
 def _package(stage: str, options: tuple[str, ...], settings: dict[str, str], folder: Path) -> None:

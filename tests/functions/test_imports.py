@@ -37,6 +37,7 @@ def pins(name: str) -> dict[str, str]:
 
 
 BARE = "import flask, serverless_wsgi"
+BOTO3 = "import boto3; boto3.client('dynamodb', region_name='eu-west-1')"
 
 
 def test_what_a_function_is_built_on_is_light() -> None:
@@ -52,6 +53,16 @@ def test_a_function_loads_no_package_besides(group: str) -> None:
     loaded = loaded_by(f"import functions.{group}")
 
     assert loaded - loaded_by(BARE) == OURS
+
+
+def test_a_table_takes_what_the_runtime_has_and_no_more() -> None:
+    """A function that has a file never pays for it: see above."""
+    opened = "open_store('dynamodb://queuelog?region=eu-west-1')"
+    of_stores = f"from queuelog_core.stores import open_store; {opened}"
+
+    loaded = loaded_by(f"import functions.claim; {of_stores}")
+
+    assert loaded - loaded_by(BARE) - OURS == loaded_by(BOTO3) - loaded_by(BARE)
 
 
 def test_a_function_loads_neither_client_nor_worker_nor_command_nor_the_redactor() -> None:

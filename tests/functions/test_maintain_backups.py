@@ -163,6 +163,22 @@ def test_only_a_backup_that_is_listed_is_put_back(
     queue.enqueue(admin(), new_job("email"))
 
 
+@pytest.mark.parametrize("event", [BACKUP, {"list_backups": True}, {"restore": "any"}])
+def test_a_table_is_backed_up_by_dynamodb_and_asking_for_more_says_so(
+    queue: Queue,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    event: dict[str, Any],
+) -> None:
+    monkeypatch.setenv("QUEUELOG_STORE", "dynamodb://queuelog-prod?region=eu-west-1")
+
+    assert function.handler(event, None) == {"ok": False}
+
+    (record,) = caplog.records
+    assert "DynamoDB backs the table up by itself" in vars(record)["fields"]["cause"]
+    assert not load_maintain_config().backups.exists()
+
+
 def jobs_in(path: Path) -> int:
     with closing(sqlite3.connect(path)) as connection:
         number: int = connection.execute("SELECT count(*) FROM jobs").fetchone()[0]

@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from tests.support.dynamodb import Engine
+from tests.support.dynamodb_faults import lose_text
 from tests.support.factories import FakeClock
 from tests.support.http import Api, json_of, plain_types
 
@@ -21,14 +22,7 @@ class Scene:
 
     def lose(self, job_id: int, kind: str) -> None:
         """Delete the text of this kind that lies beside a job."""
-        found = self._boto.query(
-            TableName=self._table,
-            KeyConditionExpression="pk = :p AND begins_with(sk, :s)",
-            ExpressionAttributeValues={":p": {"S": f"J#{job_id}"}, ":s": {"S": f"{kind}#"}},
-        )
-        (item,) = found["Items"]
-        key = {"pk": item["pk"], "sk": item["sk"]}
-        self._boto.delete_item(TableName=self._table, Key=key)
+        lose_text(self._boto, self._table, job_id, kind)
 
 
 @pytest.fixture

@@ -48,21 +48,20 @@ def run(words: list[str], folder: Path, client: Callable[[str], Any]) -> None:
     service, name, *rest = words
     caller = client(service)
     try:
-        operation = name.replace("-", "_")
-        model = caller.meta.service_model.operation_model(
-            caller.meta.method_to_api_mapping[operation]
-        )
+        waiter = caller.get_waiter(rest.pop(0).replace("-", "_")) if name == "wait" else None
+        operation = waiter.config.operation if waiter else _operation(caller, name)
+        model = caller.meta.service_model.operation_model(operation)
         options, files = _options_and_files(rest)
         general = {name: options.pop(name) for name in GENERAL_OPTIONS if name in options}
         members = model.input_shape.members.items()
         known = {f"--{xform_name(member, '-')}": (member, shape) for member, shape in members}
         asked = {
-            known[option][0]: _value(known[option][1].type_name, text, general)
+            known[option][0]: _value(known[option][1], text, general)
             for option, text in options.items()
         }
         if len(files) != model.has_streaming_output:
             raise ValueError(f"{files} are not the files to write")
-        reply = getattr(caller, operation)(**asked)
+        reply = waiter.wait(**asked) if waiter else getattr(caller, xform_name(operation))(**asked)
         for path in files:
             stream = reply[model.output_shape.serialization["payload"]]
             (folder / path).write_bytes(stream.read())
@@ -70,21 +69,34 @@ def run(words: list[str], folder: Path, client: Callable[[str], Any]) -> None:
         caller.close()
 
 
+def _operation(caller: Any, name: str) -> str:
+    operation: str = caller.meta.method_to_api_mapping[name.replace("-", "_")]
+    return operation
+
+
 def _options_and_files(words: list[str]) -> tuple[dict[str, str], list[str]]:
-    options, files, left = {}, [], iter(words)
-    for word in left:
+    """An option without a value is a switch."""
+    options, files = {}, []
+    left = list(words)
+    while left:
+        word = left.pop(0)
         if word.startswith("--"):
-            options[word] = next(left)
+            options[word] = left.pop(0) if left and not left[0].startswith("--") else "true"
         else:
             files.append(word)
     return options, files
 
 
-def _value(kind: str, text: str, general: dict[str, str]) -> Any:
+def _value(shape: Any, text: str, general: dict[str, str]) -> Any:
     """Version 2 takes what is binary as base64 unless it is told otherwise."""
-    if kind == "integer":
+    if shape.type_name == "integer":
         return int(text)
-    if kind != "blob":
+    if shape.type_name == "boolean":
+        return {"true": True, "false": False}[text]
+    if shape.type_name == "structure":
+        pairs = (pair.split("=") for pair in text.split(","))
+        return {name: _value(shape.members[name], part, general) for name, part in pairs}
+    if shape.type_name != "blob":
         return text
     is_raw = general.get("--cli-binary-format") == "raw-in-base64-out"
     return text.encode() if is_raw else base64.b64decode(text, validate=True)

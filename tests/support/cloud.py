@@ -1,5 +1,6 @@
 """An emulator of AWS on loopback, and this stack deployed to it by `make deploy`'s own script."""
 
+import copy
 import http.client
 import json
 import re
@@ -25,13 +26,25 @@ _ADMIN_KEY = re.compile(r"^  (ql_admin_\w+)$", re.MULTILINE)
 
 
 class Cloud:
-    """An emulator that runs. `port` answers for all services and for the deployed API."""
+    """An emulator that runs, and a stage there. `port` answers for all services and for the
+    deployed APIs."""
 
     def __init__(self, server: Server, port: int, drain_port: int) -> None:
         self.server = server
         self.port = port
         self.folder = server.folder
+        self.stage = STAGE
+        self._parameters = {
+            "store": f"sqlite:///{self.folder}/queuelog.db",
+            "backups": f"{self.folder}/backups",
+        }
         self._drain_port = drain_port
+
+    def beside(self, stage: str, **parameters: str) -> "Cloud":
+        """Another stage on the same emulator, whose jobs do not lie in a file here."""
+        twin = copy.copy(self)
+        twin.stage, twin._parameters = stage, parameters
+        return twin
 
     def client(self, service: str) -> Any:
         """A boto3 client of this emulator alone, to be closed."""
@@ -48,19 +61,25 @@ class Cloud:
 
     def deploy(self, *options: str) -> str:
         """Deploy the stage with its files in this folder, and return what was printed."""
+        done = self.try_to_deploy(*options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def try_to_deploy(self, *options: str) -> "subprocess.CompletedProcess[str]":
+        """The same, also where it is refused. Options may be parameters too."""
         parameters = {
             "runtime": RUNTIME,
-            "store": f"sqlite:///{self.folder}/queuelog.db",
-            "backups": f"{self.folder}/backups",
             "drainFolder": f"{self.folder}/drain",
             "drainUrl": f"http://127.0.0.1:{self._drain_port}",
+            **self._parameters,
         }
         kept = {name: value for name, value in environment().items() if not name.startswith("AWS_")}
         credentials = {name.upper(): value for name, value in self._credentials().items()}
-        done = subprocess.run(
+        return subprocess.run(
             [
-                *(sys.executable, "-m", "scripts.deploy", STAGE, "--region", REGION, *options),
+                *(sys.executable, "-m", "scripts.deploy", self.stage, "--region", REGION),
                 *(f"{name}={value}" for name, value in parameters.items()),
+                *options,
             ],
             cwd=ROOT,
             env={
@@ -74,14 +93,13 @@ class Cloud:
             timeout=DEPLOY_SECONDS,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     @property
     def host(self) -> str:
         """The deployed API's own name, by which the emulator knows it among all services."""
         with closing(self.client("apigatewayv2")) as gateway:
-            (api,) = gateway.get_apis()["Items"]
+            apis = {each["Name"]: each for each in gateway.get_apis()["Items"]}
+        api = apis[f"{self.stage}-queuelog"]
         return f"{api['ApiId']}.execute-api.127.0.0.1:{self.port}"
 
     def stop_schedules(self) -> None:
@@ -93,7 +111,7 @@ class Cloud:
     def invoke(self, function: str, event: bytes) -> Any:
         """What a scheduled function returns."""
         with closing(self.client("lambda")) as functions:
-            name = f"queuelog-{STAGE}-{function}"
+            name = f"queuelog-{self.stage}-{function}"
             reply = functions.invoke(FunctionName=name, Payload=event)
             assert "FunctionError" not in reply, reply
             return json.loads(reply["Payload"].read())

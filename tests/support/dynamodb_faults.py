@@ -109,3 +109,14 @@ class Lagging(Kept):
         seen.append(copy.deepcopy(fresh))
         del seen[: -self._kept]
         return copy.deepcopy(self._source.choice(seen))
+
+
+def lose_text(client: Any, table: str, job_id: int, kind: str) -> None:
+    """Delete the text that lies beside a job: P its payload, R its result."""
+    found = client.query(
+        TableName=table,
+        KeyConditionExpression="pk = :p AND begins_with(sk, :s)",
+        ExpressionAttributeValues={":p": {"S": f"J#{job_id}"}, ":s": {"S": f"{kind}#"}},
+    )
+    (item,) = found["Items"]
+    client.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
