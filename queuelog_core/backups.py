@@ -4,7 +4,8 @@ from pathlib import Path
 
 from queuelog_core.clock import format_instant
 from queuelog_core.errors import ConfigError
-from queuelog_core.stores import open_file, restore_file
+from queuelog_core.stores import is_table
+from queuelog_core.stores.operators import open_file, restore_file
 
 KEPT = 7
 BYTES_MAX = 64 * 1024 * 1024
@@ -13,7 +14,7 @@ BYTES_MAX = 64 * 1024 * 1024
 
 def check_is_file(store: str) -> None:
     """Raises ConfigError for a table, whose backups are not made here."""
-    if store.startswith("dynamodb:"):
+    if is_table(store):
         raise ConfigError("DynamoDB backs the table up by itself: see docs/operations.md")
 
 

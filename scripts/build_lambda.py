@@ -49,6 +49,7 @@ PACKAGES = (
         (
             *("cli", "client", "worker", "testing*", "drain.py", "job_handlers"),
             *("demo.py", "serve.py", "waiting_room.py"),
+            *("copied.py", "copying.py", "*_copy.py"),
         ),
     ),
     Package("drain", "drain-requirements.txt", ("cli", "http", "stores", "testing*")),

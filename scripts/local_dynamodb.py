@@ -5,7 +5,6 @@
 The engine is dynalite; it ends with this process, however that ends.
 """
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from queuelog_core.cli import main as command
-from queuelog_core.errors import ConfigError, StoreUnavailable
+from queuelog_core.errors import StoreUnavailable
 from queuelog_core.stores.dynamodb_client import Client, connect
 from queuelog_core.stores.dynamodb_schema import create_table
 
@@ -64,8 +63,7 @@ def main() -> None:
 def _make_table(endpoint: str) -> None:
     client = Client(partial(connect, REGION, endpoint))
     try:
-        with contextlib.suppress(ConfigError):
-            create_table(client, TABLE)
+        create_table(client, TABLE)
     except StoreUnavailable as error:
         raise SystemExit(f"{FOLDER} cannot be used; is it in use? {error.reason}") from None
     finally:

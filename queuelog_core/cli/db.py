@@ -8,19 +8,25 @@ import click
 
 from queuelog_core.backups import stamp
 from queuelog_core.bootstrap import open_queue
+from queuelog_core.cli.db_copy import copy as copy_jobs
 from queuelog_core.cli.screen import progress
 from queuelog_core.cli.shared import Duration, confirm, json_option, one_line_errors
 from queuelog_core.clock import SystemClock
 from queuelog_core.config import load_config
 from queuelog_core.job import TERMINAL, Status
-from queuelog_core.stores import open_file, restore_file
+from queuelog_core.stores import is_table
+from queuelog_core.stores.operators import migrate as migrate_store
+from queuelog_core.stores.operators import open_file, restore_file
 
 PURGED_PER_STEP = 1_000
 
 
 @click.group()
 def db() -> None:
-    """Look after the SQLite file that QUEUELOG_STORE names."""
+    """Look after the SQLite file that QUEUELOG_STORE names, or move to another store."""
+
+
+db.add_command(copy_jobs)
 
 
 @db.command()
@@ -76,18 +82,15 @@ def check(as_json: bool) -> None:
 def migrate(as_json: bool) -> None:
     """Bring the file of an older version up to this one; a server's start does it too.
 
-    Stop the servers of the older version and make a backup first.
+    Stop the servers of the older version and make a backup first. Of dynamodb://… the table is made
+    if it is not there, which no server does.
 
     \b
     Example:
       queuelog db migrate
     """
     with one_line_errors():
-        file = open_file(load_config().store)
-        try:
-            before, after = file.migrate()
-        finally:
-            file.close()
+        before, after = migrate_store(load_config().store)
     if as_json:
         click.echo(json.dumps({"before": before, "after": after}))
     elif before == after:
@@ -135,7 +138,8 @@ def purge(older_than: int, statuses: tuple[str, ...], yes: bool, as_json: bool) 
     names = ", ".join(status.value for status in chosen)
     with one_line_errors():
         config = load_config()
-        open_file(config.store).close()
+        if not is_table(config.store):
+            open_file(config.store).close()
         confirm(f"Delete {names} jobs for good?", yes=yes)
         queue = open_queue(config)
         total = 0

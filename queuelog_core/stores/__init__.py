@@ -7,8 +7,7 @@ write, or nothing if somebody came between. It never chooses a transition. Insta
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from queuelog_core.errors import ConfigError
@@ -162,26 +161,6 @@ class Store(Protocol):
         """Give back what the store holds; the next call opens it again."""
 
 
-class StoreFile(Protocol):
-    """What an operator asks of a store that is a file. All raise StoreUnavailable and StoreBusy."""
-
-    def backup(self, target: Path) -> None:
-        """Copy all jobs as they are at one instant, while others go on. Raises ConfigError for a
-        target that exists."""
-
-    def size(self) -> int:
-        """Bytes of the file."""
-
-    def check(self) -> Sequence[str]:
-        """What is wrong with the file, in words; nothing when all is well."""
-
-    def migrate(self) -> tuple[int, int]:
-        """Bring the file to this version of the schema: the versions before and after."""
-
-    def close(self) -> None:
-        """Give the file back."""
-
-
 def open_store(url: str, kept_days: int | None = None) -> Store:
     """Open `sqlite:///relative` or `sqlite:////absolute`, made or upgraded if need be; or
     `dynamodb://table`, which must be there, with `?region=…&endpoint=…&shards=…` if need be.
@@ -190,45 +169,36 @@ def open_store(url: str, kept_days: int | None = None) -> Store:
     are kept, is for a store that deletes some by itself when no upkeep runs. Raises ConfigError
     for a wrong address, StoreUnavailable for a file that cannot be used.
     """
-    if url.startswith("dynamodb:"):
-        return _open_dynamodb(url, kept_days)
+    if is_table(url):
+        store: Store = tables().open_dynamodb(url, kept_days)
+        return store
     from queuelog_core.stores.sqlite import open_sqlite
 
-    return open_sqlite(*_path_and_query(url))
+    return open_sqlite(*path_and_query(url))
 
 
-def open_file(url: str) -> StoreFile:
-    """Open the file of such an address as it is: it is neither made nor upgraded. Raises alike."""
-    from queuelog_core.stores.sqlite import open_sqlite
-
-    return open_sqlite(*_path_and_query(url), existing=True)
+def is_table(url: str) -> bool:
+    """Whether an address names a table of DynamoDB and no file."""
+    return url.startswith("dynamodb:")
 
 
-def restore_file(url: str, copy: Path, stamp: str) -> Path:
-    """Put a backup in the place of the file of such an address. What was there goes beside it, its
-    name ending with the stamp; returns where. Raises ConfigError for a copy that is not whole."""
-    from queuelog_core.stores.sqlite_restore import restore
-
-    path = Path(_path_and_query(url)[0]).resolve()
-    aside = path.with_name(f"{path.name}.before-{stamp}")
-    restore(path, copy, aside)
-    return aside
-
-
-def _open_dynamodb(url: str, kept_days: int | None) -> Store:
+def tables() -> Any:
+    """The module that opens tables. Raises ConfigError without boto3."""
     try:
-        from queuelog_core.stores.dynamodb import open_dynamodb
+        from queuelog_core.stores import dynamodb_address
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"a store in DynamoDB needs {error.name}: pip install 'queuelog[aws]'"
         ) from error
-    try:
-        return open_dynamodb(urlsplit(url), kept_days)
-    except ValueError:
-        raise ConfigError("QUEUELOG_STORE looks like dynamodb://table?region=eu-west-1") from None
+    return dynamodb_address
 
 
-def _path_and_query(url: str) -> tuple[str, str]:
+def path_and_query(url: str) -> tuple[str, str]:
+    """What the address of a file says. Raises ConfigError for any other."""
+    if is_table(url):
+        raise ConfigError(
+            "this is for a store that is a file; DynamoDB backs its tables up by itself"
+        )
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
         if parts.scheme == "sqlite" and len(parts.path) > 1 and not (parts.netloc or "#" in url):

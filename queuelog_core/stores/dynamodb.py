@@ -4,19 +4,19 @@ One table, two sparse indexes, no transactions, no scans, and nothing that must 
 transition is one write under the condition that nobody came between.
 """
 
-import logging
-import re
+import os
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from urllib.parse import SplitResult, parse_qs
+from typing import TYPE_CHECKING
 
 from queuelog_core.clock import Clock
-from queuelog_core.errors import ConfigError, Conflict, LateReport, StoreUnavailable
+from queuelog_core.errors import Conflict, LateReport, StoreUnavailable
 from queuelog_core.job import TERMINAL, Job, Status
 from queuelog_core.stores import Dead, Filter, Page, Position, Stats, Taken, Transition
 from queuelog_core.stores import dynamodb_items as items
 from queuelog_core.stores.dynamodb_claim import Ask, Claims
-from queuelog_core.stores.dynamodb_client import Client, connect
+from queuelog_core.stores.dynamodb_client import Client
 from queuelog_core.stores.dynamodb_heads import Heads
 from queuelog_core.stores.dynamodb_insert import Inserts
 from queuelog_core.stores.dynamodb_jobs import Jobs
@@ -28,38 +28,22 @@ from queuelog_core.stores.dynamodb_stats import COMPLETED, LATE, Tally, read_sta
 from queuelog_core.stores.dynamodb_table import Key, Table
 from queuelog_core.transitions import came_late
 
-SHARDS_MAX = 256
+if TYPE_CHECKING:
+    from queuelog_core.stores.dynamodb_copy import DynamoDBCopy
+
 SETTLED_PER_LOOK = 100
 PROBE: Key = ("W", "W")
-PROBE_SECONDS = 1.0
-_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}", re.ASCII)
-_SHARDS = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
-_log = logging.getLogger(__name__)
 
 
-def open_dynamodb(parts: SplitResult, kept_days: int | None) -> "DynamoDBStore":
-    """Open `dynamodb://table?region=…&endpoint=…&shards=…`. The table is not looked at before the
-    first call. Raises ConfigError."""
-    options = parse_qs(parts.query, keep_blank_values=True)
-    region, endpoint, shards = (
-        options.pop(name, [default])[-1]
-        for name, default in (("region", ""), ("endpoint", ""), ("shards", "1"))
-    )
-    table = parts.netloc
-    if options or parts.path or not _TABLE.fullmatch(table):
-        raise ConfigError(
-            "QUEUELOG_STORE looks like dynamodb://table?region=eu-west-1, with endpoint= and "
-            "shards= if need be"
-        )
-    if not _SHARDS.fullmatch(shards) or int(shards) > SHARDS_MAX:
-        raise ConfigError(f"shards= is a whole number from 1 to {SHARDS_MAX}")
-    place = region or None, endpoint or None
-    client = Client(partial(connect, *place))
-    probe = Client(partial(connect, *place, tries=1, seconds=PROBE_SECONDS))
-    # Made now, so that a wrong address stops the start.
-    client.open()
-    _log.info("store-opened", extra={"fields": {"table": table, "shards": int(shards)}})
-    return DynamoDBStore(client, table, int(shards), probe=probe, kept_days=kept_days)
+_open_stores: "weakref.WeakSet[DynamoDBStore]" = weakref.WeakSet()
+
+
+def _begin_anew_in_child() -> None:
+    for store in list(_open_stores):
+        store._begin_anew()
+
+
+os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 
 class DynamoDBStore:
@@ -76,10 +60,16 @@ class DynamoDBStore:
         kept_days: int | None = None,
     ) -> None:
         """`kept_days`: how long finished jobs are kept; else DynamoDB deletes none by itself."""
-        self._probe = Table(probe or client, table)
-        self._table = Table(client, table)
+        self._clients = client, probe or client
+        self._kept_days = kept_days
+        self._build = partial(self._build_on, table, shards, ids)
+        self._build()
+        _open_stores.add(self)
+
+    def _build_on(self, table: str, shards: int, ids: Clock | None) -> None:
+        self._table, self._probe = (Table(client, table) for client in self._clients)
         self._lanes = Lanes(self._table, shards)
-        self._jobs = Jobs(self._table, self._lanes, kept_days)
+        self._jobs = Jobs(self._table, self._lanes, self._kept_days)
         self._heads = Heads(self._jobs)
         self._inserts = Inserts(self._jobs, ids)
         self._claims = Claims(self._jobs, self._heads)
@@ -87,6 +77,13 @@ class DynamoDBStore:
         self._lists = Lists(self._jobs)
         self._tally = Tally(self._jobs)
         self._purges = Purges(self._jobs, self._lists, self._tally)
+
+    def _begin_anew(self) -> None:
+        """Leave the parent's connections and what it counted to the parent; its threads are gone
+        and its locks may be held for ever."""
+        for client in self._clients:
+            client.abandon()
+        self._build()
 
     def insert(self, job: Job) -> tuple[Job, bool]:
         return self.insert_many([job])[0]
@@ -106,13 +103,7 @@ class DynamoDBStore:
         if found is None:
             return None
         (job, _), texts = found
-        named = {
-            entry.attempt: items.error_key(entry.attempt, entry.report) for entry in job.history
-        }
-        errors = {attempt: texts[key] for attempt, key in named.items() if key in texts}
-        if job.error is not None and job.error_attempt is not None:
-            errors[job.error_attempt] = job.error
-        return job, errors
+        return job, items.errors_of(job, texts)
 
     def claim(
         self,
@@ -183,6 +174,12 @@ class DynamoDBStore:
 
     def check_writable(self) -> None:
         self._probe.add(PROBE, {"n": 1})
+
+    def copying(self) -> "DynamoDBCopy":
+        # No function copies, so none is made to load it, or to carry it.
+        from queuelog_core.stores.dynamodb_copy import DynamoDBCopy
+
+        return DynamoDBCopy(self._clients[0], self._table.name, self._lanes.shards, self._kept_days)
 
     def close(self) -> None:
         self._tally.write()

@@ -25,6 +25,7 @@ THROTTLED = frozenset(
     }
 )
 CONNECTIONS = 16
+_abandoned: list[object] = []
 
 
 class Refused(Exception):
@@ -62,6 +63,13 @@ class Client:
             raise _translate(error) from error
         except BotoCoreError as error:
             raise StoreUnavailable(f"DynamoDB: {' '.join(str(error).split())}") from error
+
+    def abandon(self) -> None:
+        """Forget the connection without a word to the other side, after a fork: it is the
+        parent's."""
+        self._lock = threading.Lock()
+        _abandoned.append(self._connected)
+        self._connected = None
 
     def close(self) -> None:
         """Give the connections back; the next call makes new ones."""
@@ -103,7 +111,10 @@ def _translate(error: ClientError) -> Exception:
         return Refused(decode(item) if item else None, repeated)
     if code in THROTTLED:
         return StoreBusy(f"DynamoDB: {code}")
-    return StoreUnavailable(f"DynamoDB: {' '.join(str(error).split())}")
+    if code == "ResourceNotFoundException":
+        return StoreUnavailable("DynamoDB: there is no such table; queuelog db migrate makes it")
+    told = error.response["Error"].get("Message", "")
+    return StoreUnavailable(f"DynamoDB: {code}: {' '.join(told.split())}")
 
 
 def encode(item: Mapping[str, Value | None]) -> dict[str, Any]:

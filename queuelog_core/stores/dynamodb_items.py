@@ -188,6 +188,25 @@ def beside(item: Item) -> list[str]:
     return [str(item[name]) for _, name in SIDES.values() if name in item]
 
 
+def place_text(job_id: int, field: str, text: str) -> tuple[Mapping[str, Value], Item | None]:
+    """The attributes of the job's own item that hold a text or tell where it is; and the item
+    beside it, if it needs one."""
+    inline, beside = SIDES[field]
+    if inline and fits_inline(text):
+        return {inline: text}, None
+    item = text_item(job_id, field, text)
+    return {beside: item["sk"]}, item
+
+
+def errors_of(job: Job, texts: Mapping[str, str]) -> dict[int, str]:
+    """The texts of a job's failures by attempt, from all texts beside it by sort key."""
+    named = {entry.attempt: error_key(entry.attempt, entry.report) for entry in job.history}
+    errors = {attempt: texts[key] for attempt, key in named.items() if key in texts}
+    if job.error is not None and job.error_attempt is not None:
+        errors[job.error_attempt] = job.error
+    return errors
+
+
 def text_item(job_id: int, field: str, text: str) -> Item:
     """A text beside a job. Its key follows from its content: of two writers none gets the text of
     the other."""

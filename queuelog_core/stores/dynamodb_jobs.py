@@ -134,12 +134,16 @@ class Jobs:
 
     def store_text(self, job_id: int, field: str, text: str) -> Mapping[str, Value]:
         """Put a text where it belongs; the attributes of the job's own item that tell where."""
-        inline, beside = items.SIDES[field]
-        if inline and items.fits_inline(text):
-            return {inline: text}
-        item = items.text_item(job_id, field, text)
-        self.table.put(item)
-        return {beside: item["sk"]}
+        attributes, item = items.place_text(job_id, field, text)
+        if item is not None:
+            self.table.put(item)
+        return attributes
+
+    def expires_at(self, job: Job, item: Item) -> int | None:
+        """When DynamoDB may delete a job by itself, in seconds since 1970; None: never."""
+        if not (self._kept_seconds and job.finished_at and _stands_alone(job, item)):
+            return None
+        return job.finished_at // 1000 + self._kept_seconds
 
     def stand_back(self, number: int) -> None:
         """Wait a little, longer each time, so that those who meet here part."""
@@ -169,8 +173,8 @@ class Jobs:
             item.pop("eb", None)
         elif after.error_attempt != job.error_attempt:
             item |= self._store_error(after)
-        if self._kept_seconds and after.finished_at and _stands_alone(after, item):
-            item[items.EXPIRES] = after.finished_at // 1000 + self._kept_seconds
+        if (expires_at := self.expires_at(after, item)) is not None:
+            item[items.EXPIRES] = expires_at
         return item
 
     def _store_error(self, job: Job) -> Mapping[str, Value]:

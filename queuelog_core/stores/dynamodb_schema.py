@@ -12,26 +12,18 @@ PROJECTED = {"work": ("st", "v", "ec"), "list": ("ty", "pd")}
 _WAIT = {"Delay": 0.2, "MaxAttempts": 300}
 
 
-def create_table(client: Client, name: str) -> None:
-    """Make the table with its indexes, and wait until it is there. Raises ConfigError when there is
-    one of this name already, StoreUnavailable when it cannot be made."""
-    attributes = sorted({name for one in (ITEMS, WORK, LIST) for name in one[1:]})
+def create_table(client: Client, name: str) -> bool:
+    """Make the table with its indexes unless it is there, and wait until it can be used; whether it
+    was made. Raises ConfigError for a table that is another's, StoreUnavailable."""
     try:
-        client.call(
-            "create_table",
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[
-                {"AttributeName": attribute, "AttributeType": "S"} for attribute in attributes
-            ],
-            KeySchema=_keys(ITEMS),
-            GlobalSecondaryIndexes=[_index(WORK), _index(LIST)],
-        )
+        client.call("create_table", TableName=name, **_table())
     except StoreUnavailable as error:
-        if "ResourceInUseException" in error.reason:
-            raise ConfigError(f"there is a table {name} already") from None
-        raise
-    client.open().get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAIT)
+        if "ResourceInUseException" not in error.reason:
+            raise
+        _wait(client, name)
+        _refuse_anothers(client, name)
+        return False
+    _wait(client, name)
     expiry = {"Enabled": True, "AttributeName": EXPIRES}
     try:
         client.call("update_time_to_live", TableName=name, TimeToLiveSpecification=expiry)
@@ -39,6 +31,32 @@ def create_table(client: Client, name: str) -> None:
         # dynalite deletes nothing by itself, and needs not: reads pass over what has expired.
         if "UnknownOperationException" not in error.reason:
             raise
+    return True
+
+
+def _wait(client: Client, name: str) -> None:
+    client.open().get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAIT)
+
+
+def _refuse_anothers(client: Client, name: str) -> None:
+    found = client.call("describe_table", TableName=name)["Table"]
+    there: dict[str | None, Any] = {None: found["KeySchema"]}
+    there |= {one["IndexName"]: one["KeySchema"] for one in found.get("GlobalSecondaryIndexes", [])}
+    for index in (ITEMS, WORK, LIST):
+        if there.get(index.name) != _keys(index):
+            raise ConfigError(f"the table {name} is another's: its keys or indexes are not ours")
+
+
+def _table() -> dict[str, Any]:
+    attributes = sorted({name for one in (ITEMS, WORK, LIST) for name in one[1:]})
+    return {
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": attribute, "AttributeType": "S"} for attribute in attributes
+        ],
+        "KeySchema": _keys(ITEMS),
+        "GlobalSecondaryIndexes": [_index(WORK), _index(LIST)],
+    }
 
 
 def _keys(index: Index) -> Any:

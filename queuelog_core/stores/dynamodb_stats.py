@@ -7,7 +7,7 @@ adds up its own and writes the sums once a second; what it held when it was kill
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from queuelog_core.clock import monotonic_seconds
@@ -64,6 +64,11 @@ class Tally:
             except StoreUnavailable:
                 with self._lock:
                     self._held.setdefault(job_type, Counter()).update(numbers)
+
+    def replace(self, job_type: str, numbers: Mapping[str, int]) -> None:
+        """Put numbers in the place of what anybody has counted for a type."""
+        pk, sk = _key(job_type)
+        self._jobs.table.put({"pk": pk, "sk": sk, **numbers})
 
     def read(self, types: Sequence[str]) -> dict[str, Counter[str]]:
         """What has been counted for these types."""

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from queuelog_core.errors import ConfigError, LateReport
@@ -34,6 +35,9 @@ from queuelog_core.stores.sqlite_schema import is_current, migrate, migrations, 
 from queuelog_core.stores.sqlite_stats import read_stats
 from queuelog_core.stores.volume import LOCAL, NETWORK, Volume, is_network
 from queuelog_core.transitions import came_late
+
+if TYPE_CHECKING:
+    from queuelog_core.stores.sqlite_copy import SqliteCopy
 
 SETTLED_PER_TRANSACTION = 100
 PURGED_PER_TRANSACTION = 200
@@ -210,6 +214,12 @@ class SqliteStore:
         if before != len(migrations()):
             self._file.write(migrate)
         return before, len(migrations())
+
+    def copying(self) -> "SqliteCopy":
+        # No function copies, so none is made to load it, or to carry it.
+        from queuelog_core.stores.sqlite_copy import SqliteCopy
+
+        return SqliteCopy(self._file)
 
     def check_writable(self) -> None:
         self._file.write(lambda connection: connection.execute(sql.PROBE), PROBE_BUSY_SECONDS)

@@ -33,7 +33,7 @@ def restore(path: Path, copy: Path, aside: Path) -> None:
         draft.chmod(0o600)
         last_id = _last_id_unless_somebody_writes(path)
         with told_of(draft):
-            _go_on_after(draft, last_id)
+            _keep_ids_apart(draft, last_id)
         sync_to_disk(draft)
         # What lies beside the old file would be played into the copy and ruin it.
         for suffix in ("", *BESIDE):
@@ -78,14 +78,19 @@ def _last_id_unless_somebody_writes(path: Path) -> int:
             return 0
 
 
-def _go_on_after(draft: Path, last_id: int) -> None:
+def go_on_after(connection: sqlite3.Connection, last_id: int) -> None:
+    """Let no new job have an id up to this one."""
+    last_id = max(last_id, connection.execute(LAST_ID).fetchone()[0])
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = 'jobs'")
+    connection.execute("INSERT INTO sqlite_sequence VALUES ('jobs', ?)", (last_id,))
+
+
+def _keep_ids_apart(draft: Path, last_id: int) -> None:
     """A worker may still hold a job that the copy does not know: its report must never meet
     another job of the same id."""
     with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as it:
         # Nobody else knows of it, so it needs no file of shared memory.
         it.execute("PRAGMA locking_mode=EXCLUSIVE")
         it.execute("BEGIN IMMEDIATE")
-        last_id = max(last_id, it.execute(LAST_ID).fetchone()[0])
-        it.execute("DELETE FROM sqlite_sequence WHERE name = 'jobs'")
-        it.execute("INSERT INTO sqlite_sequence VALUES ('jobs', ?)", (last_id,))
+        go_on_after(it, last_id)
         it.execute("COMMIT")

@@ -13,7 +13,7 @@ from queuelog_core import backups as backing_up
 from queuelog_core.config import load_config, load_maintain_config
 from queuelog_core.errors import StoreUnavailable
 from queuelog_core.queue import Queue
-from queuelog_core.stores import open_file
+from queuelog_core.stores.operators import open_file
 from tests.support.factories import admin, new_job
 from tests.support.http import failing
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from queuelog_core.errors import ConfigError, StoreUnavailable
-from queuelog_core.stores import open_file, sqlite_backup
+from queuelog_core.stores import sqlite_backup
+from queuelog_core.stores.operators import open_file
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.stores.test_backup import JOBS, files, filled, open_sqlite, read
 from tests.support.processes import exit_code_of

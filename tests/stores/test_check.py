@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from queuelog_core import transitions
-from queuelog_core.stores import open_file, open_store
+from queuelog_core.stores import open_store
+from queuelog_core.stores.operators import open_file
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.sqlite_check import RULES, SHOWN_MAX
 from tests.support.backlogs import thread_connection

@@ -12,6 +12,7 @@ from queuelog_core.stores.dynamodb_client import Client
 from queuelog_core.stores.dynamodb_schema import create_table
 from tests.support.dynamodb import REGION, Engine
 from tests.support.factories import pending_job
+from tests.support.stores import insert
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ def test_without_boto3_the_start_says_what_to_install(monkeypatch: pytest.Monkey
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name == "queuelog_core.stores.dynamodb":
+        if "dynamodb_address" in (rest[2] or ()):
             raise ModuleNotFoundError("No module named 'botocore'", name="botocore")
         return real(name, *rest, **named)
 
@@ -61,14 +62,30 @@ def test_a_table_that_is_not_there_is_told_at_the_first_call(moto_engine: Engine
 
     with pytest.raises(StoreUnavailable) as raised:
         store.get(1)
-    assert "ResourceNotFoundException" in raised.value.reason
+    assert "there is no such table; queuelog db migrate makes it" in raised.value.reason
 
 
 def test_a_table_that_is_there_already_is_not_made_again(moto_engine: Engine) -> None:
     name = moto_engine.make_table()
+    store = moto_engine.open(name)
+    job = insert(store)
 
-    with pytest.raises(ConfigError, match=f"there is a table {name} already"):
-        create_table(Client(moto_engine.connect), name)
+    assert not create_table(Client(moto_engine.connect), name)
+
+    assert store.get(job.id) == job
+    store.close()
+
+
+def test_a_table_that_is_anothers_is_refused(moto_engine: Engine) -> None:
+    moto_engine.connect().create_table(
+        TableName="their-table",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+    )
+
+    with pytest.raises(ConfigError, match="their-table is another's"):
+        create_table(Client(moto_engine.connect), "their-table")
 
 
 def test_an_endpoint_where_nobody_listens_is_unavailable() -> None:

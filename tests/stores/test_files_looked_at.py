@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from queuelog_core.errors import ConfigError, StoreUnavailable
-from queuelog_core.stores import open_file, open_store
+from queuelog_core.stores import open_store
+from queuelog_core.stores.operators import open_file
 from queuelog_core.stores.sqlite_schema import APPLICATION_ID, migrations
 from tests.support.stores import insert
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from queuelog_core.errors import ConfigError, StoreUnavailable
-from queuelog_core.stores import open_store, restore_file
+from queuelog_core.stores import open_store
+from queuelog_core.stores.operators import restore_file
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.sqlite_restore import LOCK_SECONDS
 from tests.support.factories import pending_job

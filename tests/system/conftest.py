@@ -7,6 +7,8 @@ import pytest
 
 from queuelog_core.identity import Role
 from tests.support.checkout import copy_of_work_tree
+from tests.support.copy_place import Place
+from tests.support.dynamodb import Engine
 from tests.support.http import Api
 from tests.support.installing import installed, pip
 from tests.support.servers import make_key, serving
@@ -39,6 +41,11 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
         told = {"attempt": job["attempt"], "error": STEERING, "retryable": False}
         assert server.call("POST", "/jobs/1/fail", key, told).status == 200
         yield Screen(Shell(server, {"ADMIN_KEY": key}))
+
+
+@pytest.fixture
+def place(tmp_path: Path, dynalite_engine: Engine) -> Place:
+    return Place(tmp_path, dynalite_engine)
 
 
 @pytest.fixture(scope="session")

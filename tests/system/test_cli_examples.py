@@ -17,7 +17,7 @@ from tests.support.servers import COMMAND, eventually, queuelog, running, servin
 from tests.system.cli_scene import Shell, commands
 
 GO_ON = ("queuelog serve", "queuelog work mail:worker")
-STOPPED = "queuelog db restore"
+STOPPED = ("queuelog db copy", "queuelog db restore")
 SAMPLE_ID = "key_0123456789ab"
 HANDLERS = """
 from functions.job_handlers import handlers as shipped
@@ -107,13 +107,13 @@ def test_an_example_that_goes_on_ends_with_ctrl_c(shell: Shell, line: str) -> No
     assert "Traceback" not in process.log
 
 
-def test_the_example_for_stopped_servers_works(tmp_path: Path) -> None:
-    (example,) = (line for line in examples() if line.startswith(STOPPED))
+def test_the_examples_for_stopped_servers_work(tmp_path: Path) -> None:
+    stopped = [line for line in examples() if line.startswith(STOPPED)]
     (tmp_path / "backups").mkdir()
     with serving(tmp_path):
         pass
 
-    for line in ("queuelog db backup backups/monday.db", example):
+    for line in ("queuelog db backup backups/monday.db", *stopped):
         done = queuelog(tmp_path, *shlex.split(line)[1:])
         assert done.returncode == 0, done.stderr
 

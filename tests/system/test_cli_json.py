@@ -30,6 +30,10 @@ PRINTED: dict[str, tuple[str, set[str]]] = {
     "keys revoke": ("KEY", {"id", "name", "role", "revoked_at"}),
     "db backup": ("monday.db", {"path", "bytes"}),
     "db check": ("", {"ok", "faults"}),
+    "db copy": (
+        "--from sqlite:///sunday.db --to sqlite:///moved.db",
+        {"ok", "jobs", "copied", "settled", "digest", "changed", "missing", "extra"},
+    ),
     "db migrate": ("", {"before", "after"}),
     "db restore": ("sunday.db --yes", {"aside"}),
     "db purge": ("--older-than 7d --yes", {"purged"}),
@@ -38,6 +42,11 @@ PRINTED: dict[str, tuple[str, set[str]]] = {
 GO_ON = {"serve", "work"}
 """They print JSON too, but go on: tested below."""
 MORE = [
+    (
+        "db copy",
+        "--from sqlite:///sunday.db --to sqlite:///moved.db --dry-run",
+        {"jobs", "there", "bytes", "types", "running", "write_units", "cost_usd"},
+    ),
     ("jobs redrive", "--status cancelled --dry-run", {"matched", "more"}),
     ("jobs redrive", "--status cancelled --yes", {"redriven"}),
 ]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from queuelog_core.stores import open_file, open_store
+from queuelog_core.stores import open_store
 from queuelog_core.stores import sqlite_steps as steps
+from queuelog_core.stores.operators import open_file
 from queuelog_core.stores.sqlite_schema import APPLICATION_ID, migrations
 from tests.support.factories import NOON, FakeClock, pending_job
 from tests.support.processes import until_free
