@@ -7,6 +7,7 @@ identity is what the authorizer proved, read from its context and from nowhere e
 
 import base64
 import binascii
+import contextlib
 import functools
 import json
 import logging
@@ -32,6 +33,7 @@ from queuelog_core.http.present import present_problem
 from queuelog_core.http.routes import routes_of
 from queuelog_core.identity import Identity
 from queuelog_core.logs import set_up_logging
+from queuelog_core.stores import is_table
 
 Event = dict[str, Any]
 Handler = Callable[[Event, Any], dict[str, Any]]
@@ -49,7 +51,12 @@ if PROBLEM not in serverless_wsgi.TEXT_MIME_TYPES:
 
 def handler_for(group: str) -> Handler:
     """The Lambda handler of a group; it answers every event and never raises."""
-    return functools.partial(handle, functools.cache(functools.partial(_open_app, group)))
+    open_app = functools.cache(functools.partial(_open_app, group))
+    with contextlib.suppress(ConfigError):
+        if is_table(load_config().store):
+            # boto3 takes long to load, and until its first event a function has a whole processor.
+            open_app()
+    return functools.partial(handle, open_app)
 
 
 def handle(open_app: Callable[[], Flask], event: Event, context: Any) -> dict[str, Any]:

@@ -65,6 +65,23 @@ def test_a_table_takes_what_the_runtime_has_and_no_more() -> None:
     assert loaded - loaded_by(BARE) - OURS == loaded_by(BOTO3) - loaded_by(BARE)
 
 
+@pytest.mark.parametrize(
+    ("store", "is_loaded"),
+    [
+        ("dynamodb://queuelog?region=eu-west-1", True),
+        ("dynamodb://queuelog?shards=none", False),
+        ("sqlite:///queuelog.db", False),
+    ],
+)
+def test_what_a_table_takes_is_loaded_before_the_first_event(store: str, is_loaded: bool) -> None:
+    """Until then a function has a whole processor. A wrong setting is told to each request."""
+    setting = f"import os; os.environ['QUEUELOG_STORE'] = {store!r}"
+
+    loaded = loaded_by(f"{setting}; import functions.claim; assert functions.claim.handler")
+
+    assert ("boto3" in loaded) == is_loaded
+
+
 def test_a_function_loads_neither_client_nor_worker_nor_command_nor_the_redactor() -> None:
     """The rules of the redactor are loaded by the first failure report."""
     modules = subprocess.run(
