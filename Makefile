@@ -13,9 +13,9 @@ TOGETHER := tests/fronts tests/system tests/fuzz/test_schema.py tests/contract
 # It measures how callers share a busy server: nothing else may run meanwhile.
 ALONE := tests/system/test_under_load.py
 # What draws a seed of its own for each run.
-PROOFS := $(addprefix tests/system/test_,history.py history_volume.py seeded_bugs.py model.py \
-	barrier_races.py migration_races.py faults_*.py stalls.py clock_steps.py time_zones.py \
-	daylight_saving.py)
+PROOFS := $(addprefix tests/system/test_,history.py history_volume.py history_dynamodb.py \
+	seeded_bugs.py model.py model_dynamodb.py barrier_races.py migration_races.py faults_*.py \
+	stalls.py clock_steps.py time_zones.py daylight_saving.py) tests/stores/test_crashes.py
 ALL_CODE := queuelog_core functions scripts tests
 
 .PHONY: run offline deploy test test-nfs repeat check bench soak lint generate
@@ -67,7 +67,7 @@ repeat: ## the proofs of tests/system N (20) times in a row, each time with anot
 		$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(PROOFS) || exit; \
 	done
 
-soak: ## everything for long; PART=history, model, races, faults, nfs or fuzz; .soak/ has the logs
+soak: ## everything for long; PART=history, model, races, dynamodb, faults, nfs or fuzz; .soak/ has the logs
 	@sh scripts/setup.sh soak
 	@sh scripts/setup.sh test
 	@$(PYTHON) -m tests.soak $(PART)

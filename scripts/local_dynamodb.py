@@ -22,6 +22,8 @@ TABLE, REGION = "queuelog", "local"
 # boto3 asks for some; any will do, and those of a real account are none of its business.
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 _ENGINE = """
+// It throws when a caller is killed in the middle of a request. DynamoDB takes no notice of that.
+process.on('uncaughtException', (error) => { if (error.code !== 'ECONNRESET') throw error })
 process.stdin.on('end', () => process.exit()).resume()
 const options = { path: process.argv[1], createTableMs: 0 }
 const server = require('dynalite')(options).listen(0, '127.0.0.1', () => {

@@ -1,14 +1,17 @@
 """Fixtures for every suite."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from queuelog_core.stores import Store
-from tests.support.dynamodb import Engine, dynalite, moto
+from tests.support.dynamodb import Engine, dynalite, ministack, moto
 from tests.support.engines import engines_of, opened, url_of, with_credentials
 from tests.support.factories import FakeClock
 from tests.support.http import Api
@@ -45,12 +48,21 @@ def aws_credentials() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def dynalite_engine(
-    aws_credentials: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    with dynalite(tmp_path_factory.mktemp("dynalite")) as engine:
-        yield engine
+def in_a_process(start: Callable[[Path], AbstractContextManager[Engine]]) -> Any:
+    """A fixture of an engine that is started once."""
+
+    @pytest.fixture(scope="session", name=f"{start.__name__}_engine")
+    def started(
+        aws_credentials: None, tmp_path_factory: pytest.TempPathFactory
+    ) -> Iterator[Engine]:
+        with start(tmp_path_factory.mktemp(start.__name__)) as engine:
+            yield engine
+
+    return started
+
+
+dynalite_engine = in_a_process(dynalite)
+ministack_engine = in_a_process(ministack)
 
 
 @pytest.fixture(scope="module")

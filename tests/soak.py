@@ -47,22 +47,43 @@ class Step(NamedTuple):
         return next((line for line in reversed(lines) if line.strip()), "nothing printed")
 
 
-def _system(name: str, **settings: str) -> Step:
-    return Step(name, (*_PYTEST, f"tests/system/test_{name}.py"), settings)
+def _system(name: str, *options: str, **settings: str) -> Step:
+    return Step(name, (*_PYTEST, f"tests/system/test_{name}.py", *options), settings)
+
+
+def _model(name: str, steps: int) -> Step:
+    return Step(name, ("tests.model.soak", name), {"QUEUELOG_MODEL_STEPS": str(steps)})
 
 
 PARTS: dict[str, tuple[Step, ...]] = {
     "history": (
         _system("history", QUEUELOG_HISTORY_KILLS="5000"),
         _system("history_volume", QUEUELOG_HISTORY_KILLS="5000"),
+        _system("history_dynamodb", QUEUELOG_HISTORY_KILLS="1000"),
     ),
-    "model": (Step("model", ("tests.model.soak",), {"QUEUELOG_MODEL_STEPS": "500000"}),),
+    "model": (_model("model", 500_000), _model("model_dynamodb", 100_000)),
     "races": (
-        _system("barrier_races", QUEUELOG_ROUNDS="3000"),
+        _system("barrier_races", "-k", "not dynalite", QUEUELOG_ROUNDS="3000"),
+        _system("barrier_races", "-k", "dynalite", QUEUELOG_ROUNDS="5000")._replace(
+            name="barrier_races_dynamodb"
+        ),
         _system("migration_races", QUEUELOG_ROUNDS="1000"),
         _system("rolling_restarts", QUEUELOG_RESTARTS="200"),
         _system("enqueue_under_kills", QUEUELOG_KILLS_SECONDS="60"),
         _system("stalls", QUEUELOG_STALLS="40"),
+    ),
+    "dynamodb": (
+        Step(
+            "drains",
+            (*_PYTEST, "tests/stores/test_processes.py", "tests/stores/test_crashes.py"),
+            {
+                "QUEUELOG_DRAINED": "2000",
+                "QUEUELOG_DRAINED_MINISTACK": "500",
+                "QUEUELOG_CRASHED": "500",
+            },
+        ),
+        Step("expiry", (*_PYTEST, "tests/stores/slow_expiry.py")),
+        Step("moto", (*_PYTEST, "tests/http", "-k", "moto"), {"QUEUELOG_ENGINES": "all"}),
     ),
     "faults": (
         _system("faults_store", QUEUELOG_FAULT_POINTS="all"),

@@ -38,8 +38,8 @@ def send_each(api: Api, wait: Callable[[], Any]) -> list[Told]:
     told = []
     for number in range(ROUNDS):
         wait()
-        told.append(send(api, f"key {number}"))
-        told.append(send(api, f"key {number}", limit=LIMIT))
+        told.append(send(api, f"key {number}", types=["email"]))
+        told.append(send(api, f"key {number}", types=["email"], limit=LIMIT))
     return told
 
 

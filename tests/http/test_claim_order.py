@@ -96,7 +96,7 @@ def test_a_delay_longer_than_the_lease_gives_one_run_and_not_before_its_time(api
     runs = []
     for waited in range(0, 1200, 10):
         for key in ("worker", "other-worker", "worker", "admin"):
-            job = api.claim(key, lease_seconds=300)
+            job = api.claim(key, types=["email"], lease_seconds=300)
             if job is not None:
                 runs.append((waited, job["id"], job["attempt"]))
                 api.report("complete", job, key)

@@ -11,6 +11,7 @@ from queuelog_core.errors import StoreBusy, StoreUnavailable
 from queuelog_core.http import app as app_module
 from queuelog_core.probe import Probe
 from queuelog_core.stores import Store
+from tests.support.engines import probes
 from tests.support.factories import FakeClock
 from tests.support.http import Api, failing, json_of
 
@@ -31,12 +32,6 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     return seconds
 
 
-def probes(path: Path) -> int:
-    with closing(sqlite3.connect(path / "queuelog.db")) as connection:
-        count: int = connection.execute("SELECT count FROM probes").fetchone()[0]
-        return count
-
-
 def test_health_needs_no_key(api: Api) -> None:
     reply = api.call("GET", "/health", None)
 
@@ -44,23 +39,23 @@ def test_health_needs_no_key(api: Api) -> None:
     assert json_of(reply) == {"status": "ok", "age_seconds": 0}
 
 
-def test_the_probe_is_a_committed_update(api: Api, tmp_path: Path) -> None:
-    before = probes(tmp_path)
+def test_the_probe_is_a_committed_update(api: Api) -> None:
+    before = probes(api.store)
 
     api.call("GET", "/health", None)
 
-    assert probes(tmp_path) == before + 1
+    assert probes(api.store) == before + 1
 
 
 def test_the_probe_runs_once_in_ten_seconds(
-    seconds: Seconds, store: Store, clock: FakeClock, tmp_path: Path
+    seconds: Seconds, store: Store, clock: FakeClock
 ) -> None:
     api = Api(store, clock)
     told = []
 
     for at in (0.0, 0.0, 3.5, 9.9, 10.0, 19.9, 20.0):
         seconds.now = 1000.0 + at
-        told.append((json_of(api.call("GET", "/health", None))["age_seconds"], probes(tmp_path)))
+        told.append((json_of(api.call("GET", "/health", None))["age_seconds"], probes(store)))
 
     assert told == [(0, 1), (0, 1), (3, 1), (9, 1), (0, 2), (9, 2), (0, 3)]
 

@@ -2,15 +2,13 @@
 is answered as the contract says, and adds nothing to what one call does."""
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.http.lost_answers_table import LEASE, MOVED, REQUESTS, STATES, STEPS, TABLE
+from tests.support.engines import contents
 from tests.support.http import Api
 from tests.support.lossy import Request, send, send_and_lose_the_answer, served
 from tests.support.servers import Answer
@@ -26,7 +24,7 @@ NOTHING_DONE = re.compile(r"[45].*|204|200 jobs|200 0 of 0|.* (replayed|kept)")
 
 
 class Call(NamedTuple):
-    """A call, in the words of the table, and whether it changed any row of the store."""
+    """A call, in the words of the table, and whether it changed anything in the store."""
 
     answer: Answer
     told: str
@@ -34,12 +32,11 @@ class Call(NamedTuple):
 
 
 class World:
-    """A queue behind real sockets, and all that its file holds."""
+    """A queue behind real sockets, and all that its store holds."""
 
-    def __init__(self, api: Api, port: int, path: Path) -> None:
+    def __init__(self, api: Api, port: int) -> None:
         self.api = api
         self._port = port
-        self._path = path
 
     def happen(self, situation: str) -> None:
         for step in situation.split():
@@ -51,35 +48,31 @@ class World:
     def send(self, request: Request) -> Call:
         return self._watch(send, request)
 
-    def rows(self) -> tuple[list[str], int]:
-        """Every row of every table, and apart from them how many reports were late."""
-        with closing(sqlite3.connect(self._path)) as connection:
-            lines = [line for line in connection.iterdump() if "'late_reports'" not in line]
-            late = "SELECT coalesce(sum(n), 0) FROM counters WHERE name = 'late_reports'"
-            return lines, connection.execute(late).fetchone()[0]
-
-    def columns(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, Any]:
         """Job 1 as it is stored."""
-        with closing(sqlite3.connect(self._path)) as connection:
-            connection.row_factory = sqlite3.Row
-            return dict(connection.execute("SELECT * FROM jobs WHERE id = 1").fetchone())
+        job = self.api.store.get(1)
+        assert job is not None
+        return job._asdict()
 
     def _watch(self, call: Callable[[int, Request], Answer], request: Request) -> Call:
-        before, late = self.rows()
+        before, late = contents(self.api.store), self._late_reports()
         answer = call(self._port, request._replace(headers={**request.headers, **SAME}))
-        after, late_after = self.rows()
+        changed = contents(self.api.store) != before
         words = [
             str(answer.status),
-            *tell(answer, before != after),
-            *["late"] * (late_after - late),
+            *tell(answer, changed),
+            *["late"] * (self._late_reports() - late),
         ]
-        return Call(answer, " ".join(words), before != after)
+        return Call(answer, " ".join(words), changed)
+
+    def _late_reports(self) -> int:
+        return self.api.store.stats(self.api.clock.now, None).late_reports
 
 
 @pytest.fixture
-def world(api: Api, tmp_path: Path) -> Iterator[World]:
+def world(api: Api) -> Iterator[World]:
     with served(api.client.application) as port:
-        yield World(api, port, tmp_path / "queuelog.db")
+        yield World(api, port)
 
 
 def tell(answer: Answer, changed: bool) -> Iterator[str]:
@@ -176,7 +169,7 @@ def test_a_repeated_heartbeat_leaves_the_lease_as_one_heartbeat_at_that_time_wou
     request = REQUESTS["heartbeat"]._replace(body={"attempt": 1, "extend_seconds": extend})
     world.api.clock.advance(30)
     world.lose(request)
-    before = world.columns()
+    before = world.stored()
     world.api.clock.advance(waited)
 
     again = world.send(request)
@@ -184,7 +177,7 @@ def test_a_repeated_heartbeat_leaves_the_lease_as_one_heartbeat_at_that_time_wou
     lease = {"lease_expires_at": world.api.clock.now + seconds * 1000}
     extended = {"updated_at": world.api.clock.now, "version": before["version"] + 1}
     assert again.answer.json["lease_seconds_remaining"] == seconds
-    assert world.columns() == before | lease | (extended if again.changed else {})
+    assert world.stored() == before | lease | (extended if again.changed else {})
 
 
 def test_a_job_whose_every_answer_is_lost_runs_and_fails_as_often_as_any_other(
@@ -201,7 +194,7 @@ def test_a_job_whose_every_answer_is_lost_runs_and_fails_as_often_as_any_other(
         lose_and_repeat("heartbeat", {"attempt": run, "extend_seconds": 600})
         lose_and_repeat("fail", {"attempt": run, "error": "boom"})
 
-    stored = world.columns()
+    stored = world.stored()
     assert (stored["status"], stored["attempt"], stored["retry_count"]) == ("failed", 4, 3)
     assert stored["version"] == 1 + 4 * 3
     assert world.api.get({"id": 1})["error"] == "boom"
@@ -216,7 +209,7 @@ def test_twenty_releases_whose_answers_are_lost_are_free_and_the_next_spends_one
         request = REQUESTS["release"]._replace(body={"attempt": attempt})
         world.lose(request)
         world.send(request)
-        released = world.columns()
+        released = world.stored()
         assert released["release_count"] == min(attempt, 20)
         assert released["retry_count"] == (attempt == 21)
 
@@ -233,4 +226,4 @@ def test_a_bulk_redrive_that_is_repeated_goes_on_with_the_next_and_sends_no_job_
     told = [world.lose(request).told, world.send(request).told, world.send(request).told]
 
     assert told == ["200 2 of 2 and more", "200 1 of 1", "200 0 of 0"]
-    assert world.columns()["version"] == 3
+    assert world.stored()["version"] == 3

@@ -4,13 +4,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queuelog_core.job import Status
-from queuelog_core.stores import Store, open_store
+from queuelog_core.stores import Filter, Store, open_store
 from tests.support.factories import FakeClock, admin
 from tests.support.http import KEYS, Api, json_of
 from tests.support.processes import run_all
@@ -45,8 +44,8 @@ def post(api: Api, key: str, path: str, body: Any = None) -> Any:
 def redrive_each(api: Api, name: str) -> list[str]:
     """For every job `real`, `replayed` or the code of the refusal."""
     told = []
-    for job_id in range(1, JOBS + 1):
-        reply = post(api, name, f"/jobs/{job_id}/redrive")
+    for job in api.store.list(Filter(), JOBS, None).jobs:
+        reply = post(api, name, f"/jobs/{job.id}/redrive")
         replayed = "replayed" if "Idempotent-Replayed" in reply.headers else "real"
         told.append(replayed if reply.status_code == 200 else json_of(reply)["code"])
     return told
@@ -96,12 +95,11 @@ def test_of_several_redrives_in_threads_exactly_one_is_real(
 
 @who
 def test_of_several_redrives_in_processes_exactly_one_is_real(
-    tmp_path: Path, names: list[str], refusal: str
+    store_url: str, names: list[str], refusal: str
 ) -> None:
-    url = f"sqlite:///{tmp_path}/queuelog.db"
-    let_die(open_store(url))
+    let_die(open_store(store_url))
 
-    told = run_all(in_a_process, url, redrive_each, names == EACH_ITS_OWN, processes=CALLERS)
+    told = run_all(in_a_process, store_url, redrive_each, names == EACH_ITS_OWN, processes=CALLERS)
 
     assert_one_is_real(told, refusal)
 
@@ -118,13 +116,12 @@ def test_redrives_of_many_at_once_in_threads_count_each_job_once(
 
 @pytest.mark.parametrize("own", [False, True], ids=["one", "many"])
 def test_redrives_of_many_at_once_in_processes_count_each_job_once(
-    tmp_path: Path, own: bool
+    store_url: str, own: bool
 ) -> None:
-    url = f"sqlite:///{tmp_path}/queuelog.db"
-    store = open_store(url)
+    store = open_store(store_url)
     let_die(store)
 
-    assert sum(run_all(in_a_process, url, redrive_many, own, processes=CALLERS)) == JOBS
+    assert sum(run_all(in_a_process, store_url, redrive_many, own, processes=CALLERS)) == JOBS
     assert store.stats(0, None).statuses["email"][Status.PENDING] == JOBS
 
 

@@ -1,7 +1,8 @@
-"""`python -m tests.model.soak`: the model's test again and again, two processes at a time.
+"""`python -m tests.model.soak NAME`: a test of the model again and again, two processes at a time.
 
-QUEUELOG_MODEL_STEPS (500,000) are run in rounds with seeds of their own. What is done stands in
-.soak/model.json; after a failure or Ctrl-C the rest is run the next time.
+NAME is `model`, or `model_dynamodb`. QUEUELOG_MODEL_STEPS (500,000) are run in rounds with seeds of
+their own. What is done stands in .soak/NAME.json; after a failure or Ctrl-C the rest is run the
+next time.
 """
 
 import json
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +22,23 @@ from tests.support.seeds import seed
 
 STEPS_PER_ROUND = 25_000
 PROCESSES = 2
-RECORD = ROOT / ".soak" / "model.json"
+FOLDER = ROOT / ".soak"
 
 
-def main() -> int:
+def main(name: str) -> int:
     """0 if all rounds passed, 1 if one failed, 130 after Ctrl-C."""
     rounds = -(-int(os.environ.get("QUEUELOG_MODEL_STEPS", "500000")) // STEPS_PER_ROUND)
-    record = _record(rounds)
+    file = FOLDER / f"{name}.json"
+    record = _record(file, rounds)
     numbers = random.Random(record["seed"])
     seeds = [str(numbers.randrange(2**32)) for _ in range(rounds)]
     left = [number for number in seeds if number not in record["rounds"]]
     _say(f"QUEUELOG_SEED={record['seed']}: {len(left)} of {rounds} rounds are left")
     pool = ThreadPoolExecutor(PROCESSES)
     try:
-        passed = [_note(record, *done) for done in zip(left, pool.map(_run, left), strict=True)]
+        run = partial(_run, name)
+        done = zip(left, pool.map(run, left), strict=True)
+        passed = [_note(file, record, *each) for each in done]
     except KeyboardInterrupt:
         return 130
     finally:
@@ -42,35 +47,37 @@ def main() -> int:
     return 0 if all(passed) else 1
 
 
-def _note(record: dict[str, Any], number: str, done: tuple[dict[str, Any] | None, str]) -> bool:
+def _note(
+    file: Path, record: dict[str, Any], number: str, done: tuple[dict[str, Any] | None, str]
+) -> bool:
     """Write down a round that passed, show one that failed; which of both it was."""
     figures, log = done
     if figures is None:
         _say(log)
         return False
     record["rounds"][number] = figures
-    RECORD.write_text(json.dumps(record), "utf-8")
+    file.write_text(json.dumps(record), "utf-8")
     _say(f"{len(record['rounds'])} rounds are done")
     return True
 
 
-def _record(rounds: int) -> dict[str, Any]:
+def _record(file: Path, rounds: int) -> dict[str, Any]:
     """What an earlier run has left undone, or a new one."""
-    RECORD.parent.mkdir(exist_ok=True)
-    if RECORD.exists():
-        record: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
+    FOLDER.mkdir(exist_ok=True)
+    if file.exists():
+        record: dict[str, Any] = json.loads(file.read_text("utf-8"))
         given = os.environ.get("QUEUELOG_SEED", str(record["seed"]))
         if len(record["rounds"]) < rounds and given == str(record["seed"]):
             return record
     return {"seed": seed(), "rounds": {}}
 
 
-def _run(number: str) -> tuple[dict[str, Any] | None, str]:
+def _run(name: str, number: str) -> tuple[dict[str, Any] | None, str]:
     """One round: its figures unless it failed, and what it said."""
     with tempfile.TemporaryDirectory() as folder:
         figures = Path(folder) / "figures.json"
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "tests/system/test_model.py"],
+            [sys.executable, "-m", "pytest", "-q", f"tests/system/test_{name}.py"],
             cwd=ROOT,
             env={
                 **os.environ,
@@ -99,4 +106,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

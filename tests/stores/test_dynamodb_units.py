@@ -10,7 +10,7 @@ from queuelog_core.documents import short_digest
 from queuelog_core.job import Job
 from queuelog_core.reports import Report, Verb
 from queuelog_core.stores.dynamodb import DynamoDBStore
-from tests.support.dynamodb import Engine, Metered, ministack
+from tests.support.dynamodb import Engine, Metered
 from tests.support.factories import LEASE, NOON
 from tests.support.stores import claim, insert
 
@@ -38,14 +38,6 @@ LIVES = {
     "4 KiB": Life(12, payload_bytes=4_000),
     "60 KiB": Life(67, payload_bytes=60_000),
 }
-
-
-@pytest.fixture(scope="module")
-def ministack_engine(
-    aws_credentials: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    with ministack(tmp_path_factory.mktemp("ministack")) as engine:
-        yield engine
 
 
 @pytest.fixture

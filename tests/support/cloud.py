@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.http import ROOT
-from tests.support.offline import end_all_of, free_ports
-from tests.support.servers import Server, environment, eventually, running
+from tests.support.ministack import started
+from tests.support.offline import end_all_of
+from tests.support.servers import Server, environment, eventually
 
 STAGE, REGION = "emulated", "eu-west-1"
-MINISTACK = ROOT / ".venv-cloud" / "bin" / "ministack"
 RUNTIME = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 START_SECONDS = 30.0
 DEPLOY_SECONDS = 180.0
@@ -132,20 +132,13 @@ def admin_key_in(printed: str) -> str | None:
 @contextmanager
 def cloud(folder: Path) -> Iterator[Cloud]:
     """MiniStack, with nothing deployed yet; what the drain calls leads to the API deployed last."""
-    assert MINISTACK.exists(), "sh scripts/setup.sh cloud makes .venv-cloud"
-    port = free_ports(1)
-    env = {
-        "PATH": f"{MINISTACK.parent}:/usr/bin:/bin",
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "BIND_HOST": "127.0.0.1",
-        "GATEWAY_PORT": str(port),
+    settings = {
         "MINISTACK_HOST": "127.0.0.1",
         "MINISTACK_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "LAMBDA_EXECUTOR": "local",
     }
-    with running([str(MINISTACK)], folder, env) as server, _Passage.open() as passage:
+    with started(folder, **settings) as (server, port), _Passage.open() as passage:
         emulator = Cloud(server, port, passage.server_port)
         passage.cloud = emulator
         try:

@@ -8,7 +8,7 @@ import functools
 import itertools
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,22 @@ from botocore.exceptions import BotoCoreError
 from queuelog_core.stores.dynamodb import DynamoDBStore
 from queuelog_core.stores.dynamodb_client import Client, connect
 from queuelog_core.stores.dynamodb_schema import create_table
+from tests.support.dynamodb_wire import WireClient
 from tests.support.http import ROOT
+from tests.support.ministack import started
 from tests.support.offline import free_ports
 from tests.support.servers import Server, environment, eventually, running
 
 REGION = "eu-west-1"
-MINISTACK = ROOT / ".venv-cloud" / "bin" / "ministack"
-DYNALITE = ROOT / "node_modules" / "dynalite" / "cli.js"
+DYNALITE = ROOT / "node_modules" / "dynalite"
+_SERVE = """
+// It throws when a caller is killed in the middle of a request. DynamoDB takes no notice of that.
+process.on('uncaughtException', (error) => { if (error.code !== 'ECONNRESET') throw error })
+const [folder, port] = process.argv.slice(1)
+const server = require(folder)({ createTableMs: 0, deleteTableMs: 0 })
+server.keepAliveTimeout = 0
+server.listen(Number(port), '127.0.0.1')
+"""
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 START_SECONDS = 30.0
 READS = frozenset({"get_item", "batch_get_item", "query"})
@@ -32,7 +41,7 @@ _tables = itertools.count(1)
 
 
 class Kept:
-    """A client of boto3 that stores may close and that stays open."""
+    """A client that stores may close and that stays open."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -62,19 +71,16 @@ class OneAtATime(Kept):
 
 
 class Engine:
-    """Something that speaks DynamoDB. `endpoint` None: moto, in this process."""
+    """Something that speaks DynamoDB, and the client that asks it. `endpoint` None: moto, in this
+    process."""
 
-    def __init__(self, endpoint: str | None) -> None:
+    def __init__(self, client: Kept, endpoint: str | None = None) -> None:
+        self._client = client
         self.endpoint = endpoint
-        self._kept = self._new()
 
-    def connect(self) -> Any:
-        """A client of boto3, always the same: to make one takes longer than most tests."""
-        return self._kept
-
-    def _new(self) -> Any:
-        client = connect(REGION, self.endpoint)
-        return Kept(client) if self.endpoint else OneAtATime(client)
+    def connect(self) -> Kept:
+        """The client, always the same: to make one takes longer than most tests."""
+        return self._client
 
     def make_table(self) -> str:
         """A new and empty table."""
@@ -88,9 +94,10 @@ class Engine:
         asked = Client(lambda: client or self.connect())
         return DynamoDBStore(asked, table, shards, ids=lambda: next(ids))
 
-    def open_new(self) -> DynamoDBStore:
-        """A store on a table that is made at the first call: many a test never makes one."""
-        ids = itertools.count(1)
+    def open_new(self, *, counted: bool = True) -> DynamoDBStore:
+        """A store on a table that is made at the first call: many a test never makes one. Unless
+        ids are `counted`, they are as everywhere."""
+        ids = functools.partial(next, itertools.count(1)) if counted else None
         name = f"queuelog-{next(_tables)}"
 
         def make_and_connect() -> Any:
@@ -98,7 +105,7 @@ class Engine:
             return self.connect()
 
         made = functools.cache(make_and_connect)
-        return DynamoDBStore(Client(made), name, ids=lambda: next(ids))
+        return DynamoDBStore(Client(made), name, ids=ids)
 
     def url(self, table: str, shards: int = 1) -> str:
         """The address by which another process opens the table."""
@@ -111,7 +118,7 @@ def moto() -> Iterator[Engine]:
     from moto import mock_aws
 
     with mock_aws():
-        yield Engine(None)
+        yield Engine(OneAtATime(connect(REGION, None)))
 
 
 @contextmanager
@@ -119,16 +126,15 @@ def dynalite(folder: Path) -> Iterator[Engine]:
     """DynamoDB as a process, in memory."""
     assert DYNALITE.exists(), "npm ci brings dynalite"
     port = free_ports(1)
-    command = ["node", str(DYNALITE), "--host", "127.0.0.1", "--port", str(port)]
-    instantly = ["--createTableMs", "0", "--deleteTableMs", "0"]
-    with running([*command, *instantly], folder, environment()) as server:
-        yield _when_it_answers(server, port)
+    command = ["node", "-e", _SERVE, str(DYNALITE), str(port)]
+    with running(command, folder, environment()) as server:
+        endpoint = f"http://127.0.0.1:{port}"
+        with closing(WireClient(endpoint)) as client:
+            yield _when_it_answers(server, Engine(Kept(client), endpoint))
         server.stop()
 
 
-def _when_it_answers(server: Server, port: int) -> Engine:
-    engine = Engine(f"http://127.0.0.1:{port}")
-
+def _when_it_answers(server: Server, engine: Engine) -> Engine:
     def answers() -> bool:
         assert server.process.poll() is None, server.log
         try:
@@ -144,20 +150,11 @@ def _when_it_answers(server: Server, port: int) -> Engine:
 @contextmanager
 def ministack(folder: Path) -> Iterator[Engine]:
     """DynamoDB as a process that counts request units as AWS does."""
-    assert MINISTACK.exists(), "sh scripts/setup.sh cloud makes .venv-cloud"
-    port = free_ports(1)
-    env = {
-        "PATH": f"{MINISTACK.parent}:/usr/bin:/bin",
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "BIND_HOST": "127.0.0.1",
-        "GATEWAY_PORT": str(port),
-        "SERVICES": "dynamodb",
-        "SFTP_ENABLED": "0",
-        "IOT_MTLS_ENABLED": "0",
-    }
-    with running([str(MINISTACK)], folder, env) as server:
-        yield _when_it_answers(server, port)
+    settings = {"SERVICES": "dynamodb", "SFTP_ENABLED": "0", "IOT_MTLS_ENABLED": "0"}
+    with started(folder, **settings) as (server, port):
+        endpoint = f"http://127.0.0.1:{port}"
+        engine = Engine(Kept(connect(REGION, endpoint)), endpoint)
+        yield _when_it_answers(server, engine)
         server.stop()
 
 

@@ -1,32 +1,61 @@
-"""Which engines a test runs on: every one that its store may be."""
+"""Which engines a test runs on: every one that its store may be.
 
+QUEUELOG_ENGINES=all tries the HTTP contract on moto, too, which is much slower than dynalite.
+"""
+
+import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import pytest
 
 from queuelog_core.stores import Store, open_store
+from queuelog_core.stores.dynamodb import PROBE, DynamoDBStore
+from queuelog_core.stores.dynamodb_client import number_in
 from queuelog_core.stores.sqlite import SqliteStore
 from tests.support.dynamodb import CREDENTIALS, Engine
 
-SUITES = {"http": ["sqlite"], "stores": ["local", "network"]}
+FILES = {"http": ("sqlite",), "stores": ("local", "network")}
 """The folders whose tests hold every store, and the ways to open SQLite that they try."""
+ALL = os.environ.get("QUEUELOG_ENGINES") == "all"
+DYNAMODB = {"http": ("dynalite", "moto") if ALL else ("dynalite",), "stores": ("dynalite", "moto")}
 
 
-def engines_of(metafunc: pytest.Metafunc) -> list[str]:
+def engines_of(metafunc: pytest.Metafunc) -> Sequence[str]:
     """What `engine` is in turn: all of them, unless the test is about the SQLite file."""
-    own = SUITES.get(metafunc.definition.path.parent.name)
-    if own is None:
-        return ["sqlite"]
+    folder = metafunc.definition.path.parent.name
+    files = FILES.get(folder, ("sqlite",))
     about_the_file = {*metafunc.function.__annotations__.values()} & {SqliteStore}
-    uses_the_file = "tmp_path" in metafunc.fixturenames
-    chosen = os.environ.get("QUEUELOG_ENGINES", "").split(",")
-    others = [] if about_the_file or uses_the_file else ["moto", "dynalite"]
+    if about_the_file or folder not in FILES or "tmp_path" in metafunc.fixturenames:
+        return files
     if "store_url" in metafunc.fixturenames:
         # moto is in one process only.
-        own, others = ["local", "network"], ["dynalite"]
-    return [name for name in [*own, *others] if name in chosen or chosen == [""]]
+        return (*FILES["stores"], "dynalite")
+    return (*files, *DYNAMODB[folder])
+
+
+def contents(store: Store) -> list[str]:
+    """All that a store holds, but for its numbers."""
+    if isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store._file.path)) as connection:
+            return [line for line in connection.iterdump() if "'late_reports'" not in line]
+    assert isinstance(store, DynamoDBStore)
+    scanned = store._table._call("scan", ConsistentRead=True)
+    assert "LastEvaluatedKey" not in scanned
+    found = [item for item in scanned["Items"] if item["pk"]["S"][0] != "S"]
+    return sorted(json.dumps(item, sort_keys=True, default=str) for item in found)
+
+
+def probes(store: Store) -> int:
+    """How often a store was asked to commit a write."""
+    if isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store._file.path)) as connection:
+            count: int = connection.execute("SELECT count FROM probes").fetchone()[0]
+            return count
+    assert isinstance(store, DynamoDBStore)
+    return number_in(store._table.get(PROBE) or {}, "n")
 
 
 def counts_exactly(store: Store) -> bool:
@@ -37,6 +66,11 @@ def counts_exactly(store: Store) -> bool:
 def gives_in_order(store: Store) -> bool:
     """Whether callers that crowd are given the jobs in their order all the same; on DynamoDB they
     pick among the first few."""
+    return isinstance(store, SqliteStore)
+
+
+def numbers_without_gaps(store: Store) -> bool:
+    """Whether ids are 1, 2, 3; on DynamoDB a repeat that comes second may use one up."""
     return isinstance(store, SqliteStore)
 
 

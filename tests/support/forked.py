@@ -12,7 +12,7 @@ import os
 import select
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.support.history_clients import redirect
 from tests.support.processes import SPAWN
 from tests.support.seeded_bugs import plant_for_good
 
-IMPORTED = ("queuelog_core.cli", "queuelog_core.serve")
+IMPORTED = ("queuelog_core.cli", "queuelog_core.serve", "boto3")
 
 
 class Forked:
@@ -96,16 +96,16 @@ def _run(run: Callable[..., None], arguments: tuple[object, ...]) -> None:
         os._exit(code)
 
 
-def serve(folder: Path, port: int, store: str, bug: str | None) -> None:
+def serve(folder: Path, port: int, settings: Mapping[str, str], bug: str | None) -> None:
     """What a server's process does: `queuelog serve`."""
     os.chdir(folder)
     redirect(folder / f"server-{port}.log")
     for name in [name for name in os.environ if name.startswith("QUEUELOG_")]:
         del os.environ[name]
     os.environ |= {
-        "QUEUELOG_STORE": store,
         "QUEUELOG_JOB_TYPES": str(folder / "types.toml"),
         "QUEUELOG_LOG_LEVEL": "WARNING",
+        **settings,
     }
     if bug is not None:
         plant_for_good(bug)

@@ -15,9 +15,10 @@ Order = tuple[int, int, int]
 
 
 class _Waiting(NamedTuple):
-    """A job that could have been claimed from when its producer knew of it until it was."""
+    """A job that could have been claimed from when its producer knew of it until `taken_at`, an
+    instant of the store's clock or of the callers'."""
 
-    claimed_at: int
+    taken_at: int
     known_at: int
     order: Order
     job: Job
@@ -25,13 +26,18 @@ class _Waiting(NamedTuple):
 
 def inversions(evidence: Evidence) -> Iterator[str]:
     """Claims that passed over a better job, which its producer knew to be there before the claim
-    was sent, and which was claimed for the first time only later."""
+    was sent, and which was claimed for the first time only later.
+
+    Of a store in which claims do not wait for each other a better job is one of a higher priority,
+    and later means by a call that was made when this one had been answered.
+    """
     waiting = sorted(_waiting(evidence))
     for grant, call in evidence.grants:
         if call.asked["again"]:
             continue  # its answer is that of an earlier call
-        got = _order(grant.priority, grant.run_at, grant.job)
-        first = bisect_right(waiting, grant.claimed_at, key=lambda each: each.claimed_at)
+        got = _order(evidence, grant.priority, grant.run_at, grant.job)
+        since = grant.claimed_at if evidence.in_order else call.ended_at or 0
+        first = bisect_right(waiting, since, key=lambda each: each.taken_at)
         for better in waiting[first:]:
             if better.order < got and better.known_at < call.invoked_at:
                 yield f"{call.life} got {grant} before {better.job}"
@@ -43,13 +49,21 @@ def _waiting(evidence: Evidence) -> Iterator[_Waiting]:
         asked = evidence.asked.get((job.producer_id, str(job.idempotency_key)), {})
         is_plain = "delay_seconds" not in asked and job.id not in evidence.cancels
         if job.id in known and is_plain and history and history[0].attempt == 1:
-            order = _order(job.priority, milliseconds(job.created_at), job.id)
-            first = milliseconds(history[0].claimed_at)
-            yield _Waiting(first, known[job.id], order, job)
+            order = _order(evidence, job.priority, milliseconds(job.created_at), job.id)
+            for taken_at in _first_taken(evidence, job.id, milliseconds(history[0].claimed_at)):
+                yield _Waiting(taken_at, known[job.id], order, job)
 
 
-def _order(priority: str, run_at: int, job_id: int) -> Order:
-    return -PRIORITIES[priority].value, run_at, job_id
+def _first_taken(evidence: Evidence, job_id: int, claimed_at: int) -> Sequence[int]:
+    """When a job was claimed for the first time; nothing if that is not known."""
+    if evidence.in_order:
+        return [claimed_at]
+    return sorted(call.invoked_at for call in evidence.holders.get((job_id, 1), []))[:1]
+
+
+def _order(evidence: Evidence, priority: str, run_at: int, job_id: int) -> Order:
+    place = (run_at, job_id) if evidence.in_order else (0, 0)
+    return -PRIORITIES[priority].value, *place
 
 
 SETS: Mapping[str, Callable[[Evidence], Iterator[str]]] = {
@@ -70,9 +84,11 @@ SETS: Mapping[str, Callable[[Evidence], Iterator[str]]] = {
 }
 
 
-def check(calls: Sequence[Call], ends: Sequence[End]) -> Mapping[str, list[str]]:
+def check(
+    calls: Sequence[Call], ends: Sequence[End], *, in_order: bool = True
+) -> Mapping[str, list[str]]:
     """The sets that are not empty, each with its cases in words. Nothing: every promise held."""
-    evidence = Evidence(calls, ends)
+    evidence = Evidence(calls, ends, in_order=in_order)
     found = {name: list(find(evidence)) for name, find in SETS.items()}
     return {name: cases for name, cases in found.items() if cases}
 

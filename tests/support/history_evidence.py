@@ -41,10 +41,16 @@ def milliseconds(at: datetime) -> int:
 
 
 class Evidence:
-    """All that there is to judge by. A call that was killed may have been done or not."""
+    """All that there is to judge by. A call that was killed may have been done or not.
 
-    def __init__(self, calls: Sequence[Call], ends: Sequence[End]) -> None:
+    `in_order`: the store gives out jobs one after the other, however many ask for them.
+    """
+
+    def __init__(
+        self, calls: Sequence[Call], ends: Sequence[End], *, in_order: bool = True
+    ) -> None:
         self.calls = calls
+        self.in_order = in_order
         self.ends = {end.job.id: end for end in ends}
         self.asked: dict[Key, Mapping[str, Any]] = {}
         self.acknowledged: list[tuple[Key, int, Call]] = []

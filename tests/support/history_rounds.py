@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ ROUND_KILLS = 250
 DRAIN_SECONDS = 60.0
 LEAST_BOUT = 5
 READERS = 4
+SHOWN_MAX = 3
 
 
 class Round(NamedTuple):
@@ -42,9 +44,10 @@ def play(
     lease_seconds: int = 2,
     drain_seconds: float = DRAIN_SECONDS,
     bug: str | None = None,
+    in_order: bool = True,
 ) -> Round:
     """Kill so many in the middle of a request, let the rest drain, and judge. `number` is the
-    seed; servers with a `bug` may never be drained."""
+    seed; servers with a `bug` may never be drained; `in_order` is as in Evidence."""
     folder.mkdir()
     with closing(System(folder, store, number, lease_seconds=lease_seconds, bug=bug)) as system:
         system.start()
@@ -53,12 +56,32 @@ def play(
         system.restart_servers()
         ends = _read_ends(system)
     history = system.history()
-    found = check(history.calls, ends)
+    found = check(history.calls, ends, in_order=in_order)
     if bug is None:
         assert is_drained or found, system.said()
     servers = sum(kill.kind == "server" for kill in counted)
     told = {"kills": len(system.kills), "in flight": len(counted), "of servers": servers}
     return Round(found, told | figures(history, ends))
+
+
+def play_soundly(
+    folder: Path,
+    store: str,
+    number: int,
+    kills: int,
+    *,
+    in_order: bool = True,
+    look_at: Callable[[Path], None] = lambda _: None,
+) -> Mapping[str, int]:
+    """A round in which nothing must be found, and its figures. `look_at` may find fault with what
+    is left in the place of the round, which is kept after a failure."""
+    place = folder / f"seed-{number}"
+    found, told = play(place, store.format(place), number, kills, in_order=in_order)
+    shown = {name: (len(cases), cases[:SHOWN_MAX]) for name, cases in found.items()}
+    assert not found, f"seed {number}, see {place}; {told}: {shown}"
+    look_at(place)
+    shutil.rmtree(place)
+    return told
 
 
 def _kill_until(system: System, kills: int) -> list[Kill]:

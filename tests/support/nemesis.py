@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from queuelog_core.identity import Role
+from tests.support.dynamodb import CREDENTIALS
 from tests.support.forked import Forked, Place, serve
 from tests.support.history import CUT_OFF, LOST, History, Tail, Try, read_history
 from tests.support.history_clients import TYPES, Life, produce, work
@@ -128,7 +129,8 @@ class System:
         return "\n".join(f"{log.name}: {log.read_text()[-2000:]}" for log in logs)
 
     def _server(self, port: int, store: str, bug: str | None) -> Callable[[int], Forked]:
-        return lambda _: Forked(serve, self.folder, port, store, bug)
+        settings = {**CREDENTIALS, "QUEUELOG_STORE": store}
+        return lambda _: Forked(serve, self.folder, port, settings, bug)
 
     def _client(self, name: str, run: Callable[[Life], None]) -> Callable[[int], Forked]:
         def start(number: int) -> Forked:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from queuelog_core.errors import IdempotencyKeyReused
 from queuelog_core.job import Job
 from queuelog_core.leases import Wanted
-from queuelog_core.queue import Queue
+from queuelog_core.queue import Enqueued, Queue
 from tests.support.factories import (
     LEASE,
     NOON,
@@ -27,9 +27,11 @@ FOR_LONG = 43_200
 SHOP, OWNER, TAKER = producer(), worker("owner"), worker("taker")
 
 
-def enqueue(queue: Queue, number: int) -> None:
+def enqueue(queue: Queue, number: int) -> list[Round]:
     """So many jobs, one due in each millisecond from noon on."""
-    queue.enqueue_many(SHOP, [new_job(run_at=NOON + each) for each in range(number)])
+    many = [new_job(run_at=NOON + each) for each in range(number)]
+    sent = queue.enqueue_many(SHOP, many)
+    return [Round(one.job.id, one.job.run_at) for one in sent if isinstance(one, Enqueued)]
 
 
 def held(queue: Queue, clock: FakeClock, number: int) -> list[Job]:

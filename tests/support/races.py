@@ -21,12 +21,16 @@ from queuelog_core.queue import Queue
 from queuelog_core.stores import open_store
 from tests.support.factories import FakeClock
 from tests.support.processes import SPAWN, until_free
+from tests.support.seeds import seed
 
 ROUNDS = int(os.environ.get("QUEUELOG_ROUNDS", "200"))
 RACERS = 8
 ROUND_SECONDS = 60
+JUDGED_FROM_ROUNDS = 40
 HEAD_START_SECONDS = 0.0004
 """By how much at most chance lets one be earlier than the others; about what a move takes."""
+SLOW_HEAD_START_SECONDS = 0.03
+"""The same where a move asks another process."""
 
 
 class Round(NamedTuple):
@@ -91,6 +95,28 @@ class Racers:
             line.send(None)
         for process in self._processes:
             process.join()
+
+
+class Place(NamedTuple):
+    """A store that all reach by its address, how many rounds are run on it, and by how much at most
+    chance lets one be earlier than the others."""
+
+    url: str
+    rounds: int
+    crew: Racers
+    head_start_seconds: float
+
+    def race(
+        self, rounds: Sequence[Round], *moves: Move, head_start_seconds: float = 0.0
+    ) -> list[tuple[Told, ...]]:
+        opened = partial(queue_at, self.url)
+        head_start = max(head_start_seconds, self.head_start_seconds)
+        return self.crew.race(opened, rounds, seed(), *moves, head_start_seconds=head_start)
+
+    def assert_seen(self, split: "Counter[tuple[str, ...]]", *allowed: tuple[str, ...]) -> None:
+        """No outcome but these, and in enough rounds each of them."""
+        assert set(split) <= set(allowed)
+        assert self.rounds < JUDGED_FROM_ROUNDS or set(split) == set(allowed)
 
 
 @contextmanager

@@ -1,15 +1,15 @@
 """Two or more do what only one may, at once, hundreds of times: processes that live through all
 rounds, each with a store of its own, released into each round by one barrier."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from queuelog_core.job import Job, Outcome, Status
 from queuelog_core.queue import Queue
+from tests.support.engines import url_of
 from tests.support.factories import LEASE, NOON, FakeClock, admin
 from tests.support.race_moves import (
     KEY_THREADS,
@@ -30,8 +30,10 @@ from tests.support.race_moves import (
 )
 from tests.support.races import (
     HEAD_START_SECONDS,
+    JUDGED_FROM_ROUNDS,
     ROUNDS,
-    Move,
+    SLOW_HEAD_START_SECONDS,
+    Place,
     Racers,
     Round,
     Told,
@@ -39,37 +41,25 @@ from tests.support.races import (
     racers,
     split_of,
 )
-from tests.support.seeds import seed
 
 CLAIMERS, KEY_PROCESSES = 4, 4
-
-
-class Place(NamedTuple):
-    """A store that all reach by its address, and how many rounds are run on it."""
-
-    url: str
-    rounds: int
-    crew: Racers
-
-    def race(
-        self, rounds: Sequence[Round], *moves: Move, head_start_seconds: float = HEAD_START_SECONDS
-    ) -> list[tuple[Told, ...]]:
-        opened = partial(queue_at, self.url)
-        return self.crew.race(opened, rounds, seed(), *moves, head_start_seconds=head_start_seconds)
+TENTHS = {"local": 10, "network": 2, "dynalite": 1}
+"""Of the rounds: a collision on a network volume costs a pause of up to 80 ms, and all that is done
+on DynamoDB takes ten times as long."""
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Racers]:
+def crew(aws_credentials: None) -> Iterator[Racers]:
     with racers() as started:
         yield started
 
 
-# A collision on a network volume costs a pause of up to 80 ms.
-@pytest.fixture(params=[("local", 10), ("network", 2)], ids=["local", "network"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, crew: Racers) -> Place:
-    volume, tenths = request.param
-    url = f"sqlite:///{tmp_path}/queuelog.db?volume={volume}"
-    return Place(url, max(1, ROUNDS * tenths // 10), crew)
+@pytest.fixture(params=TENTHS)
+def place(request: pytest.FixtureRequest, crew: Racers) -> Place:
+    rounds = max(1, ROUNDS * TENTHS[request.param] // 10)
+    url = url_of(request.param, request)
+    slow = request.param == "dynalite"
+    return Place(url, rounds, crew, SLOW_HEAD_START_SECONDS if slow else HEAD_START_SECONDS)
 
 
 @pytest.fixture
@@ -93,15 +83,14 @@ def outcomes(job: Job) -> list[Outcome | None]:
 
 
 def test_a_job_that_several_claim_at_once_goes_to_one_of_them(place: Place, queue: Queue) -> None:
-    enqueue(queue, place.rounds)
-    rounds = [Round(each + 1, NOON + each) for each in range(place.rounds)]
+    rounds = enqueue(queue, place.rounds)
     names = [f"worker-{number}" for number in range(CLAIMERS)]
 
     told = place.race(rounds, *(partial(claim, name=name) for name in names))
 
     split = split_of("claim/claim", told)
     assert all(words.count("claimed") == 1 for words in split)
-    assert len(split) > 1, "the same one always won"
+    assert len(split) > 1 or place.rounds < JUDGED_FROM_ROUNDS, "the same one always won"
     for each, answers in zip(rounds, told, strict=True):
         job = job_of(queue, each)
         winner = names[[answer.word for answer in answers].index("claimed")]
@@ -118,7 +107,7 @@ def test_a_job_whose_lease_ends_is_completed_or_taken_never_both(
     told = place.race(rounds, complete, partial(claim, name=TAKER.name))
 
     split = split_of("complete/claim", told)
-    assert set(split) == {("completed", "nothing"), ("lease-lost", "claimed")}
+    place.assert_seen(split, ("completed", "nothing"), ("lease-lost", "claimed"))
     for each, (answer, _) in zip(rounds, told, strict=True):
         job = job_of(queue, each)
         if answer.word == "completed":
@@ -139,7 +128,7 @@ def test_a_job_whose_lease_ends_is_completed_whether_or_not_it_is_settled_first(
     told = place.race(rounds, complete, settle)
 
     split = split_of("complete/settle", told)
-    assert set(split) == {("completed", "settled 0"), ("completed", "settled 1")}
+    place.assert_seen(split, ("completed", "settled 0"), ("completed", "settled 1"))
     for before, each, (_, settled) in zip(jobs, rounds, told, strict=True):
         job = job_of(queue, each)
         assert (job.status, job.attempt, job.retry_count) == (Status.COMPLETED, 1, 0)
@@ -156,7 +145,7 @@ def test_a_heartbeat_and_a_completion_at_once_end_in_a_completed_job(
     told = place.race(rounds, beat, complete)
 
     split = split_of("heartbeat/complete", told)
-    assert set(split) == {("extended", "completed"), ("already-reported", "completed")}
+    place.assert_seen(split, ("extended", "completed"), ("already-reported", "completed"))
     for before, each, (beaten, _) in zip(jobs, rounds, told, strict=True):
         job = job_of(queue, each)
         assert (job.status, job.result) == (Status.COMPLETED, '{"sent":true}')
@@ -182,7 +171,7 @@ def test_of_several_redrives_at_once_one_is_real(place: Place, queue: Queue) -> 
         winners.add(real)
         assert (job.status, job.redriven_by, again) == (Status.PENDING, real, real)
         assert (job.attempt, job.history[-1].closed) == (1, True)
-    assert winners == {"root", "chief"}
+    place.assert_seen(Counter((name,) for name in winners), ("root",), ("chief",))
 
 
 def test_a_redrive_and_a_cancel_at_once_end_as_one_after_the_other(
@@ -194,7 +183,7 @@ def test_a_redrive_and_a_cancel_at_once_end_as_one_after_the_other(
     told = place.race(rounds, partial(redrive, name="root"), cancel, head_start_seconds=0.003)
 
     split = split_of("redrive/cancel", told)
-    assert set(split) == {("redriven", "cancelled"), ("redriven", "conflict")}
+    place.assert_seen(split, ("redriven", "cancelled"), ("redriven", "conflict"))
     for each, (_, cancelled) in zip(rounds, told, strict=True):
         came_second = cancelled.word == "cancelled"
         expected = Status.CANCELLED if came_second else Status.PENDING
@@ -231,7 +220,7 @@ def test_two_requests_under_one_key_at_once_make_the_job_of_the_first(
     told = place.race(rounds, *(partial(send_another, name=name) for name in ("body", "header")))
 
     split = split_of("one key, two requests", told)
-    assert set(split) == {("new", "refused"), ("mismatch True", "new")}
+    place.assert_seen(split, ("new", "refused"), ("mismatch True", "new"))
     for each, (answer, _) in zip(rounds, told, strict=True):
         by = "body" if answer.word == "new" else "header"
         assert known(queue, each).payload == f'{{"by":"{by}"}}'
