@@ -11,6 +11,6 @@ STEPS = steps_of(5_000)
 
 @pytest.mark.timeout(seconds_for(STEPS))
 def test_each_answer_and_each_job_on_dynamodb_is_as_the_contract_tells(
-    moto_engine: Engine,
+    dynalite_engine: Engine,
 ) -> None:
-    play(lambda: moto_engine.open_new(counted=False), STEPS)
+    play(lambda: dynalite_engine.open_new(counted=False), STEPS)
