@@ -37,7 +37,9 @@ deploy: ## deploy STAGE to AWS; PARAMS="bucket=… sender=…" are those of serv
 test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) --cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) -m "not contract_on_dynamodb" \
+		--cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(PYTHON) -m pytest -q -n 2 tests/http -m contract_on_dynamodb
 	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) --ignore=$(ALONE)
 	$(PYTHON) -m pytest -q $(ALONE)
 

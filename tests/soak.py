@@ -83,7 +83,11 @@ PARTS: dict[str, tuple[Step, ...]] = {
             },
         ),
         Step("expiry", (*_PYTEST, "tests/stores/slow_expiry.py")),
-        Step("moto", (*_PYTEST, "tests/http", "-k", "moto"), {"QUEUELOG_ENGINES": "all"}),
+        Step(
+            "moto",
+            (*_PYTEST, "tests/http", "tests/stores", "-k", "moto"),
+            {"QUEUELOG_ENGINES": "all"},
+        ),
     ),
     "faults": (
         _system("faults_store", QUEUELOG_FAULT_POINTS="all"),

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.support.factories import pending_job
 from tests.support.processes import run_all, until_free
 from tests.support.stores import claim, complete, fail, insert
 
+LARGE = '{"text":"' + "x" * 2000 + '"}'
 JOBS = {
     "local": 2_000,
     "network": 200,
@@ -57,24 +59,24 @@ def test_eight_processes_claim_each_job_exactly_once_on_ministack(ministack_engi
     assert_each_is_claimed_once(url, JOBS["ministack"])
 
 
-def same_key(url: str, rounds: int, payload: str) -> list[tuple[int, bool]]:
+def same_key(url: str, rounds: int) -> list[tuple[int, bool]]:
     store = open_store(url)
     return [
         (job.id, created)
         for job, created in (
-            store.insert(pending_job(idempotency_key=f"key {number}", payload=payload))
+            store.insert(pending_job(idempotency_key=f"key {number}", payload=LARGE))
             for number in range(rounds)
         )
     ]
 
 
-@pytest.mark.parametrize("payload", ["{}", '{"text":"' + "x" * 2000 + '"}'], ids=["small", "large"])
-def test_one_key_makes_one_job_however_many_send_it(store_url: str, payload: str) -> None:
-    """B34."""
+def test_one_key_makes_one_job_also_where_its_payload_is_written_first(
+    dynalite_engine: Engine,
+) -> None:
+    """B34. tests/system/test_barrier_races.py has the small ones, on every store."""
     rounds = 50
-    open_store(store_url)
 
-    answers = run_all(same_key, store_url, rounds, payload)
+    answers = run_all(same_key, dynalite_engine.url(dynalite_engine.make_table()), rounds)
 
     for number in range(rounds):
         answered = [answer[number] for answer in answers]
@@ -97,14 +99,16 @@ def mixed_writes(url: str, rounds: int) -> int:
     return rounds
 
 
-def test_eight_writers_that_read_first_are_never_told_that_the_store_is_locked(
-    store_url: str,
+@pytest.mark.parametrize("volume", ["local", "network"])
+def test_eight_writers_that_read_first_are_never_told_that_the_file_is_locked(
+    tmp_path: Path, volume: str
 ) -> None:
     """B53: a transaction that begins as a reader is refused at once when it wants to write."""
-    open_store(store_url)
+    url = f"sqlite:///{tmp_path}/queuelog.db?volume={volume}"
+    open_store(url)
 
-    rounds = sum(run_all(mixed_writes, store_url, 40))
+    rounds = sum(run_all(mixed_writes, url, 40))
 
-    statuses = open_store(store_url).stats(0, None).statuses["email"]
+    statuses = open_store(url).stats(0, None).statuses["email"]
     assert statuses[Status.COMPLETED] == rounds
     assert statuses[Status.PENDING] + statuses.get(Status.FAILED, 0) == rounds

@@ -1,6 +1,7 @@
 """Which engines a test runs on: every one that its store may be.
 
-QUEUELOG_ENGINES=all tries the HTTP contract on moto, too, which is much slower than dynalite.
+QUEUELOG_ENGINES=all tries the stores and the HTTP contract on moto, too, which is much slower than
+dynalite.
 """
 
 import json
@@ -8,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 
@@ -20,10 +22,10 @@ from tests.support.dynamodb import CREDENTIALS, Engine
 FILES = {"http": ("sqlite",), "stores": ("local", "network")}
 """The folders whose tests hold every store, and the ways to open SQLite that they try."""
 ALL = os.environ.get("QUEUELOG_ENGINES") == "all"
-DYNAMODB = {"http": ("dynalite", "moto") if ALL else ("dynalite",), "stores": ("dynalite", "moto")}
+DYNAMODB = ("dynalite", "moto") if ALL else ("dynalite",)
 
 
-def engines_of(metafunc: pytest.Metafunc) -> Sequence[str]:
+def engines_of(metafunc: pytest.Metafunc) -> Sequence[Any]:
     """What `engine` is in turn: all of them, unless the test is about the SQLite file."""
     folder = metafunc.definition.path.parent.name
     files = FILES.get(folder, ("sqlite",))
@@ -33,7 +35,9 @@ def engines_of(metafunc: pytest.Metafunc) -> Sequence[str]:
     if "store_url" in metafunc.fixturenames:
         # moto is in one process only.
         return (*FILES["stores"], "dynalite")
-    return (*files, *DYNAMODB[folder])
+    # Coverage is that of the stores' own tests; measured here as well it takes half as long again.
+    marks = [pytest.mark.contract_on_dynamodb] if folder == "http" else []
+    return (*files, *(pytest.param(name, marks=marks) for name in DYNAMODB))
 
 
 def contents(store: Store) -> list[str]:
