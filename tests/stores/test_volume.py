@@ -4,11 +4,12 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from queuelog_core.errors import StoreUnavailable
-from queuelog_core.stores import open_store, sqlite_connection, sqlite_file
+from queuelog_core.stores import Store, open_store, sqlite_connection, sqlite_file
 from queuelog_core.stores import volume as volumes
 from queuelog_core.stores.sqlite import SqliteStore
 from queuelog_core.stores.volume import NETWORK, find_mount, hot_journal, is_network
@@ -17,6 +18,8 @@ from tests.support.factories import NOON, pending_job
 from tests.support.stores import claim, complete, insert
 
 HEADER_BYTES, PAGE_BYTES = 100, 4096
+PAYLOAD = '{"a":"' + "a" * 60_000 + '"}'
+S = TypeVar("S", bound=Store)
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:40 / /mnt/queue rw,relatime shared:5 - nfs4 fs-1.example:/ rw,vers=4.1
@@ -67,6 +70,13 @@ os._exit(0)
 """
 
 
+def filled(store: S) -> S:
+    """The store with jobs whose payloads take many pages."""
+    for _ in range(4):
+        insert(store, payload=PAYLOAD)
+    return store
+
+
 def crash_a_writer(path: Path) -> None:
     """A process that dies with half a transaction in the file leaves a hot journal."""
     subprocess.run([sys.executable, "-c", CRASH, str(path)], check=True)
@@ -78,10 +88,7 @@ def test_a_dead_writers_journal_is_rolled_back_by_the_next_access(
     tmp_path: Path, first_is_write: bool
 ) -> None:
     path = tmp_path / "queuelog.db"
-    store = SqliteStore(path, NETWORK)
-    payload = '{"a":"' + "a" * 60_000 + '"}'
-    for _ in range(4):
-        insert(store, payload=payload)
+    store = filled(SqliteStore(path, NETWORK))
     store.close()
     crash_a_writer(path)
 
@@ -89,7 +96,7 @@ def test_a_dead_writers_journal_is_rolled_back_by_the_next_access(
         insert(store)
 
     jobs = [store.get(number) for number in range(1, 5)]
-    assert [job and job.payload for job in jobs] == [payload] * 4
+    assert [job and job.payload for job in jobs] == [PAYLOAD] * 4
     assert not hot_journal(path)
     store.close()
 
@@ -120,10 +127,7 @@ def test_a_file_that_half_a_commit_makes_look_damaged_is_put_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool, first_is_write: bool
 ) -> None:
     path = tmp_path / "queuelog.db"
-    store = SqliteStore(path, NETWORK)
-    payload = '{"a":"' + "a" * 60_000 + '"}'
-    for _ in range(4):
-        insert(store, payload=payload)
+    store = filled(SqliteStore(path, NETWORK))
     if not is_open:
         store.close()
     Forgotten(path, monkeypatch)
@@ -133,7 +137,7 @@ def test_a_file_that_half_a_commit_makes_look_damaged_is_put_right(
         store.check_writable()
 
     jobs = [store.get(number) for number in range(1, 5)]
-    assert [job and job.payload for job in jobs] == [payload] * 4
+    assert [job and job.payload for job in jobs] == [PAYLOAD] * 4
     assert store.check() == []
     store.close()
 
@@ -143,17 +147,14 @@ def test_a_link_to_the_file_does_not_hide_a_dead_writers_journal(tmp_path: Path)
     real = tmp_path / "real.db"
     link = tmp_path / "link.db"
     link.symlink_to(real)
-    store = open_store(f"sqlite:///{link}?volume=network")
-    payload = '{"a":"' + "a" * 60_000 + '"}'
-    for _ in range(4):
-        insert(store, payload=payload)
+    store = filled(open_store(f"sqlite:///{link}?volume=network"))
     store.close()
     crash_a_writer(real)
 
     job = open_store(f"sqlite:///{link}?volume=network").get(1)
 
     assert job is not None
-    assert job.payload == payload
+    assert job.payload == PAYLOAD
     assert not hot_journal(real)
 
 
