@@ -8,13 +8,11 @@ The engine is dynalite; it ends with this process, however that ends.
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 from queuelog_core.cli import main as command
 from queuelog_core.errors import StoreUnavailable
-from queuelog_core.stores.dynamodb_client import Client, connect
-from queuelog_core.stores.dynamodb_schema import create_table
+from queuelog_core.stores.operators import migrate
 
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(".queuelog") / "dynamodb"
@@ -46,13 +44,15 @@ def main() -> None:
     with engine:
         assert engine.stdout is not None
         port = engine.stdout.readline().strip()
-        endpoint = f"http://127.0.0.1:{port}"
-        settings = {
-            "QUEUELOG_STORE": f"dynamodb://{TABLE}?region={REGION}&endpoint={endpoint}",
-            **CREDENTIALS,
-        }
+        if not port:
+            raise SystemExit("dynalite did not start; node has said why")
+        store = f"dynamodb://{TABLE}?region={REGION}&endpoint=http://127.0.0.1:{port}"
+        settings = {"QUEUELOG_STORE": store, **CREDENTIALS}
         os.environ.update(settings)
-        _make_table(endpoint)
+        try:
+            migrate(store)
+        except StoreUnavailable as error:
+            raise SystemExit(f"{FOLDER} cannot be used; is it in use? {error.reason}") from None
         print(f"The jobs lie in {FOLDER}; other commands reach them meanwhile with")
         print(
             *(f"  export {name}='{value}'" for name, value in settings.items()),
@@ -60,16 +60,6 @@ def main() -> None:
             flush=True,
         )
         command(sys.argv[1:])
-
-
-def _make_table(endpoint: str) -> None:
-    client = Client(partial(connect, REGION, endpoint))
-    try:
-        create_table(client, TABLE)
-    except StoreUnavailable as error:
-        raise SystemExit(f"{FOLDER} cannot be used; is it in use? {error.reason}") from None
-    finally:
-        client.close()
 
 
 if __name__ == "__main__":

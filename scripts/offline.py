@@ -15,6 +15,7 @@ from pathlib import Path
 from queuelog_core.clock import SystemClock
 from queuelog_core.demo import RUNNER, banner, sample_keys
 from queuelog_core.key_registry import open_registry
+from queuelog_core.stores import is_table
 
 ROOT = Path(__file__).parent.parent
 SERVERLESS = ROOT / "node_modules" / "serverless" / "bin" / "serverless.js"
@@ -34,7 +35,7 @@ def main() -> None:
     registry = f"file:{home}/keys.json"
     refuse_a_port_in_use(asked.port)
     store = os.environ.get("QUEUELOG_STORE") or f"sqlite:///{home}/queuelog.db"
-    database = "dynamodb" if store.startswith("dynamodb:") else "sqlite"
+    database = "dynamodb" if is_table(store) else "sqlite"
     keys = sample_keys(open_registry(registry, SystemClock()), home / "demo.env", url)
     print(banner(url, keys, asked.folder, RUNS, ENDS), flush=True)
     os.chdir(ROOT)
