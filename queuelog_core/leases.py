@@ -80,9 +80,12 @@ class Leases:
         limit, tell = wanted.limit or 1, wanted.limit is not None
         while True:
             taken = self._store.claim(now, lanes, limit, settle, give, key, tell_next_due=tell)
-            for job_id, attempt in taken.lost:
+            ended = sum(
                 self._store.update_many([job_id], self._lose(attempt))
-            if taken.jobs or not taken.lost:
+                for job_id, attempt in taken.lost
+            )
+            # Asked again only when there is a job less, so that this ends.
+            if taken.jobs or not ended:
                 break
         return Claimed(taken.jobs, taken.replayed, self._seconds_until(taken.next_due_at))
 
