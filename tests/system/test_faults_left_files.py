@@ -21,6 +21,9 @@ from tests.support.stores import insert
 
 CUTS = int(os.environ.get("QUEUELOG_FAULT_CUTS", "25"))
 OLD, BATCH, BATCHES = 5, 3, 6
+GARBAGE_BYTES = 5_000
+"""More than a page and its sum. SQLite adds up every two-hundredth byte of a page of a journal, and
+what is shorter may leave the sum as it was."""
 UNFINISHED = """
 import os, sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -64,7 +67,7 @@ def spoil(data: bytes, chance: random.Random) -> bytes:
     """Cut off somewhere, or garbage from there on, or for a while."""
     at = chance.randrange(len(data))
     rest = len(data) - at
-    garbage = chance.randbytes(chance.choice([rest, min(rest, 600)]))
+    garbage = chance.randbytes(chance.choice([rest, min(rest, GARBAGE_BYTES)]))
     return chance.choice([data[:at], data[:at] + garbage + data[at + len(garbage) :]])
 
 
