@@ -96,15 +96,26 @@ class System:
             victim.start()
 
     def drain(self, seconds: float) -> bool:
-        """Let the producers end, then the workers when nothing is left; whether they did."""
-        for what, kind in (("stop", "producer"), ("drain", "worker")):
-            (self.folder / what).touch()
-            give_up_at = time.monotonic() + seconds
-            for place in (each for each in self._places if each.kind == kind):
-                code = place.join(max(0.0, give_up_at - time.monotonic()))
-                assert code in (0, None), self.said()
-                if code is None:
-                    return False
+        """Let the producers end, then the workers when nothing is left; whether they did. Nobody
+        goes on after it: what they still did would not be in what is read then."""
+        is_drained = all(
+            self._is_over(what, kind, seconds)
+            for what, kind in (("stop", "producer"), ("drain", "worker"))
+        )
+        for place in self._places:
+            if place.kind != "server":
+                place.end()
+        return is_drained
+
+    def _is_over(self, what: str, kind: str, seconds: float) -> bool:
+        """Tell all of a kind to end; whether they did."""
+        (self.folder / what).touch()
+        give_up_at = time.monotonic() + seconds
+        for place in (each for each in self._places if each.kind == kind):
+            code = place.join(max(0.0, give_up_at - time.monotonic()))
+            assert code in (0, None), self.said()
+            if code is None:
+                return False
         return True
 
     def restart_servers(self) -> None:
