@@ -88,12 +88,12 @@ VERBS = {
 
 
 @pytest.fixture
-def make_scene(moto_engine: Engine) -> Iterator[Callable[[], Scene]]:
+def make_scene(dynalite_engine: Engine) -> Iterator[Callable[[], Scene]]:
     opened = []
 
     def make() -> Scene:
-        client = Faulty(moto_engine.connect())
-        store = moto_engine.open(moto_engine.make_table(), client=client)
+        client = Faulty(dynalite_engine.connect())
+        store = dynalite_engine.open(dynalite_engine.make_table(), client=client)
         opened.append((store, client))
         return Scene(Api(store, FakeClock(), plain_types("email")), client)
 

@@ -76,9 +76,9 @@ def patiently(call: Callable[[], T]) -> T:
             return call()
 
 
-def test_indexes_that_lag_give_no_attempt_twice_and_lose_no_job(moto_engine: Engine) -> None:
+def test_indexes_that_lag_give_no_attempt_twice_and_lose_no_job(dynalite_engine: Engine) -> None:
     source = random.Random(seed())
-    race = Race(moto_engine, shards=2)
+    race = Race(dynalite_engine, shards=2)
     made = race.fill()
 
     race.run([race.open(lambda client: Lagging(client, source)) for _ in range(THREADS)])
@@ -89,10 +89,10 @@ def test_indexes_that_lag_give_no_attempt_twice_and_lose_no_job(moto_engine: Eng
 
 
 def test_lost_answers_and_throttling_give_no_attempt_twice_and_lose_no_job(
-    moto_engine: Engine,
+    dynalite_engine: Engine,
 ) -> None:
     source = random.Random(seed())
-    race = Race(moto_engine, shards=1)
+    race = Race(dynalite_engine, shards=1)
     made = race.fill()
 
     def faulty(client: Any) -> Kept:
@@ -114,10 +114,10 @@ def test_lost_answers_and_throttling_give_no_attempt_twice_and_lose_no_job(
     store.close()
 
 
-def test_one_key_makes_one_job_although_answers_get_lost(moto_engine: Engine) -> None:
+def test_one_key_makes_one_job_although_answers_get_lost(dynalite_engine: Engine) -> None:
     """B34, B35, B59: each of four threads sends each key until it is answered."""
     source = random.Random(seed())
-    race = Race(moto_engine, shards=1)
+    race = Race(dynalite_engine, shards=1)
     keys = [f"key {number}" for number in range(10)]
 
     def faulty(client: Any) -> Kept:
