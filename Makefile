@@ -6,10 +6,10 @@ RUN_sqlite := run queuelog_core.cli
 RUN_dynamodb := offline scripts.local_dynamodb
 N ?= 20
 PYTHON := .venv/bin/python
-IN_PROCESS := tests/unit tests/stores tests/http tests/client tests/worker tests/functions \
-	tests/security tests/redaction tests/fuzz/test_fuzz_targets.py
+MEASURED := tests/unit tests/stores tests/http tests/client tests/worker tests/functions
 # Who waits for processes leaves time to others. This is the order of their start: long ones first.
-TOGETHER := tests/fronts tests/system tests/fuzz/test_schema.py tests/contract
+TOGETHER := tests/fronts tests/system tests/fuzz tests/contract tests/http tests/security \
+	tests/redaction
 # It measures how callers share a busy server: nothing else may run meanwhile.
 ALONE := tests/system/test_under_load.py
 # What draws a seed of its own for each run.
@@ -37,10 +37,10 @@ deploy: ## deploy STAGE to AWS; PARAMS="bucket=… sender=…" are those of serv
 test: ## everything that CI checks
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	$(PYTHON) -m pytest -q -n 2 $(IN_PROCESS) -m "not contract_on_dynamodb" \
+	$(PYTHON) -m pytest -q -n 2 $(MEASURED) -m "not without_coverage" \
 		--cov --cov-report=term:skip-covered --cov-fail-under=95
-	$(PYTHON) -m pytest -q -n 2 tests/http -m contract_on_dynamodb
-	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) --ignore=$(ALONE)
+	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) \
+		-m without_coverage --ignore=$(ALONE)
 	$(PYTHON) -m pytest -q $(ALONE)
 
 check: ## the quick inner loop

@@ -16,6 +16,9 @@ from tests.support.engines import engines_of, opened, url_of, with_credentials
 from tests.support.factories import FakeClock
 from tests.support.http import Api
 
+MEASURED = {"unit", "stores", "http", "client", "worker", "functions"}
+"""The folders whose tests the coverage is that of; tracing makes a test half as slow again."""
+
 # Tests that run in the background are told to ignore Ctrl-C, and what they start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,6 +33,11 @@ class ByFile(LoadFileScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.path.parent.name not in MEASURED:
+        item.add_marker("without_coverage")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -35,8 +35,8 @@ def engines_of(metafunc: pytest.Metafunc) -> Sequence[Any]:
     if "store_url" in metafunc.fixturenames:
         # moto is in one process only.
         return (*FILES["stores"], "dynalite")
-    # Coverage is that of the stores' own tests; measured here as well it takes half as long again.
-    marks = [pytest.mark.contract_on_dynamodb] if folder == "http" else []
+    # Coverage is that of the stores' own tests; traced here as well they take half as long again.
+    marks = [pytest.mark.without_coverage] if folder == "http" else []
     return (*files, *(pytest.param(name, marks=marks) for name in DYNAMODB))
 
 
