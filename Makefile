@@ -35,8 +35,8 @@ deploy: ## deploy STAGE to AWS; PARAMS="bucket=… sender=…" are those of serv
 	@$(PYTHON) -m scripts.deploy $(STAGE) $(if $(filter no,$(BYTECODE)),--source-only) $(PARAMS)
 
 test: ## everything that CI checks
-	@sh scripts/setup.sh test
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 setup-checks setup-node
+	@$(MAKE) --no-print-directory -j2 lint setup-cloud
 	$(PYTHON) -m pytest -q -n 2 $(MEASURED) -m "not without_coverage" \
 		--cov --cov-report=term:skip-covered --cov-fail-under=95
 	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) \
@@ -47,6 +47,9 @@ check: ## the quick inner loop
 	@sh scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	$(PYTHON) -m pytest -q -n 2 tests/unit tests/http
+
+setup-%:
+	@sh scripts/setup.sh $*
 
 lint:
 	$(PYTHON) -m ruff format --check $(ALL_CODE)

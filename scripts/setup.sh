@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prepares .venv: `setup.sh run` for the server, `setup.sh test` for the checks as well, `setup.sh soak`
+# Prepares .venv: `setup.sh run` for the server, `setup.sh checks` for the tests as well, `setup.sh soak`
 # for the long ones; `setup.sh peers` prepares .venv-peers, the other queues that are measured.
-# `offline` is `run` and node_modules, what emulates and deploys; `test` prepares these too, and
-# .venv-cloud, an emulator of AWS (`setup.sh cloud`).
+# `node` prepares node_modules, what emulates and deploys, and `cloud` .venv-cloud, an emulator of AWS.
+# `offline` is `run` and `node`; `test` is `checks`, `node` and `cloud`.
 # What the machine lacks is named at once, with the command that brings it.
 set -eu
 
@@ -24,26 +24,30 @@ done
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     lacks "venv and pip for $python" "apt-get install python3-venv python3-pip"
 
-if [ "$purpose" = test ]; then
+case $purpose in
+test | checks)
     command -v git >/dev/null || lacks "git" "apt-get install git"
     command -v strace >/dev/null || lacks "strace" "apt-get install strace"
     command -v faketime >/dev/null || lacks "faketime" "apt-get install faketime"
-fi
-if [ "$purpose" = test ] || [ "$purpose" = offline ]; then
+    ;;
+esac
+case $purpose in
+test | offline | node)
     node -e 'const [a, b] = process.versions.node.split("."); process.exit(+a > 20 || (+a == 20 && +b >= 19) ? 0 : 1)' \
         2>/dev/null || lacks "node 20.19 or newer" "apt-get install nodejs"
     command -v npm >/dev/null || lacks "npm" "apt-get install npm"
-fi
+    ;;
+esac
 
 environment=.venv
 marker=$purpose
 serves="$purpose"
 case $purpose in
 run | offline) set -- -r requirements.txt && marker=run && serves="run test soak" ;;
-test) set -- -r requirements.txt -r requirements-dev.txt && serves="test soak" ;;
+test | checks) set -- -r requirements.txt -r requirements-dev.txt && marker=test && serves="test soak" ;;
 soak) set -- -r requirements.txt -r requirements-dev.txt -r requirements-soak.txt ;;
 peers) set -- -r requirements-peers.txt && environment=.venv-peers ;;
-cloud) ;;
+node | cloud) ;;
 *) lacks "a purpose called $purpose" "sh scripts/setup.sh run" ;;
 esac
 
@@ -57,7 +61,9 @@ python_packages() {
     echo "queuelog: installing into $environment" >&2
     # One that was interrupted while it was made has no pip.
     "$environment/bin/python" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$environment"
-    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"
+    # To compile all of it takes as long as the rest; what is used of it is compiled when it is.
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+        -c constraints.txt "$@"
     [ "$purpose" = peers ] ||
         "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
     echo "$wanted" >"$environment/installed-$marker"
@@ -85,12 +91,13 @@ node_packages() {
     echo "$wanted" >node_modules/installed
 }
 
-[ "$purpose" = cloud ] || python_packages "$@"
 case $purpose in
-test)
-    node_packages
-    cloud_packages
-    ;;
-offline) node_packages ;;
-cloud) cloud_packages ;;
+node | cloud) ;;
+*) python_packages "$@" ;;
+esac
+case $purpose in
+test | offline | node) node_packages ;;
+esac
+case $purpose in
+test | cloud) cloud_packages ;;
 esac

@@ -68,6 +68,15 @@ def test_the_tests_get_an_emulator_in_an_environment_of_its_own(folder: Path) ->
     )
 
 
+def test_what_the_tests_need_can_be_installed_side_by_side(folder: Path) -> None:
+    parts = {"checks": ".venv", "node": "node_modules", "cloud": ".venv-cloud"}
+
+    said = {purpose: set_up(folder, purpose) for purpose in parts}
+
+    assert said == {name: f"queuelog: installing into {place}\n" for name, place in parts.items()}
+    assert set_up(folder, "test") == ""
+
+
 def test_an_emulator_that_could_not_be_installed_is_tried_again(folder: Path) -> None:
     set_up(folder, "run")
     (folder / ".venv-cloud").mkdir()
