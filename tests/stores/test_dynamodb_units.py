@@ -7,15 +7,18 @@ import pytest
 
 from queuelog_core import transitions
 from queuelog_core.documents import short_digest
-from queuelog_core.job import Job
+from queuelog_core.job import Job, Status
 from queuelog_core.reports import Report, Verb
+from queuelog_core.stores.copied import Copied
 from queuelog_core.stores.dynamodb import DynamoDBStore
+from tests.support.copy_place import side
 from tests.support.dynamodb import Engine, Metered
-from tests.support.factories import LEASE, NOON
+from tests.support.factories import LEASE, NOON, job_in, pending_job
 from tests.support.stores import claim, insert
 
 JOBS = 4
 META_BYTES_MAX = 1024
+NEW = 2**52
 
 
 class Life(NamedTuple):
@@ -37,6 +40,22 @@ LIVES = {
     "two heartbeats": Life(14, heartbeats=2),
     "4 KiB": Life(12, payload_bytes=4_000),
     "60 KiB": Life(67, payload_bytes=60_000),
+}
+
+
+LARGE = '{"text":"' + "x" * 4_000 + '"}'
+DEAD = job_in(Status.FAILED)._replace(error="boom", error_attempt=1)
+COPIES = {
+    "pending": Copied(pending_job(id=NEW), {}),
+    "pending, with a key and 4 KiB": Copied(
+        pending_job(id=NEW, idempotency_key="order-0123456789", payload=LARGE), {}
+    ),
+    "completed": Copied(job_in(Status.COMPLETED)._replace(id=NEW, result="[1]"), {}),
+    "completed, with texts": Copied(
+        job_in(Status.COMPLETED)._replace(id=NEW, payload=LARGE, result=LARGE), {}
+    ),
+    "failed": Copied(DEAD._replace(id=NEW), {1: "boom"}),
+    "cancelled": Copied(job_in(Status.CANCELLED)._replace(id=NEW), {}),
 }
 
 
@@ -103,6 +122,18 @@ def test_a_life_takes_so_many_write_units(store: DynamoDBStore, meter: Metered, 
 
     print(name, told)  # noqa: T201
     assert sum(written for _, written, _ in told) == LIVES[name].units
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copied_job_takes_the_write_units_of_the_estimate(
+    store: DynamoDBStore, meter: Metered, name: str
+) -> None:
+    copied = side(store)
+    written = meter.written
+
+    copied.put([COPIES[name]])
+
+    assert meter.written - written == copied.write_units(COPIES[name])
 
 
 def test_an_empty_claim_reads_each_lane_once(store: DynamoDBStore, meter: Metered) -> None:
