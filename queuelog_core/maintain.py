@@ -45,6 +45,7 @@ def keep_up(queue: Queue, tell: Callable[[str], object]) -> dict[str, Any]:
     values = {**queue_metrics(queue.store.stats(now, None), now), "UpkeepRuns": 1}
     values |= {"RecoveredLeases": done.recovered, "PurgedJobs": done.purged}
     tell(metric_line(load_maintain_config().stage, values, now))
+    queue.store.flush()
     return {"ok": True, **done._asdict()}
 
 

@@ -135,10 +135,17 @@ class Queue:
         return self.store.stats(self.clock(), types)
 
     def purge(
-        self, older_than_seconds: int, limit: int, statuses: Iterable[Status] = TERMINAL
+        self,
+        older_than_seconds: int,
+        limit: int,
+        statuses: Iterable[Status] = TERMINAL,
+        *,
+        to_the_end: bool = False,
     ) -> int:
-        """Delete jobs that finished longer ago than that, in one of these statuses; how many."""
-        return self.store.purge(self.clock() - older_than_seconds * 1000, limit, statuses)
+        """Delete jobs that finished longer ago than that, in one of these statuses; how many. 0 is
+        said early where too many others are met, unless it is to go to the end."""
+        before = self.clock() - older_than_seconds * 1000
+        return self.store.purge(before, limit, statuses, to_the_end=to_the_end)
 
     def _try_to_admit(self, new: NewJob, identity: Identity, now: int) -> Job | QueuelogError:
         try:

@@ -144,7 +144,7 @@ def purge(older_than: int, statuses: tuple[str, ...], yes: bool, as_json: bool) 
         queue = open_queue(config)
         total = 0
         with progress("purged") as advance:
-            while step := queue.purge(older_than, PURGED_PER_STEP, chosen):
+            while step := queue.purge(older_than, PURGED_PER_STEP, chosen, to_the_end=True):
                 total += step
                 advance(step)
         queue.store.close()

@@ -90,7 +90,15 @@ def _open_app(group: str) -> Flask:
     set_up_logging("INFO")  # so that a setting that is wrong is told in our form as well
     config = load_config()
     set_up_logging(config.log_level)
-    return create_app(open_queue(config), identify, routes_of(group))
+    queue = open_queue(config)
+    app = create_app(queue, identify, routes_of(group))
+
+    @app.teardown_request
+    def flush(_: BaseException | None) -> None:
+        # After its answer a function is frozen, and perhaps never thawed.
+        queue.store.flush()
+
+    return app
 
 
 def _repaired(event: Event) -> Event:

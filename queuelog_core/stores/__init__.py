@@ -151,11 +151,23 @@ class Store(Protocol):
         """Numbers for these types (None: all), never by a full scan; `exact` tells whether they are
         those of one instant."""
 
-    def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
-        """Delete jobs of these terminal statuses that finished before an instant; how many."""
+    def purge(
+        self,
+        before: int,
+        limit: int,
+        statuses: Iterable[Status] = TERMINAL,
+        *,
+        to_the_end: bool = False,
+    ) -> int:
+        """Delete jobs of these terminal statuses that finished before an instant; how many. It may
+        return 0 early, where jobs that stay have to be looked at, unless it is to go to the end."""
 
     def check_writable(self) -> None:
         """Commit a one-row update, waiting a second at most for others."""
+
+    def flush(self) -> None:
+        """Write what was only counted so far, where a process may be frozen after its answer, or
+        dropped. What cannot be written is kept for the next time."""
 
     def close(self) -> None:
         """Give back what the store holds; the next call opens it again."""

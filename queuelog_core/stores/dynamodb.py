@@ -169,8 +169,16 @@ class DynamoDBStore:
     def stats(self, now: int, types: Sequence[str] | None) -> Stats:
         return read_stats(self._jobs, self._tally, now, types)
 
-    def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
-        return self._purges.purge(before, limit, frozenset(statuses))
+    def purge(
+        self,
+        before: int,
+        limit: int,
+        statuses: Iterable[Status] = TERMINAL,
+        *,
+        to_the_end: bool = False,
+    ) -> int:
+        chosen = frozenset(statuses)
+        return self._purges.purge(before, limit, chosen, to_the_end=to_the_end)
 
     def check_writable(self) -> None:
         self._probe.add(PROBE, {"n": 1})
@@ -180,6 +188,9 @@ class DynamoDBStore:
         from queuelog_core.stores.dynamodb_copy import DynamoDBCopy
 
         return DynamoDBCopy(self._clients[0], self._table.name, self._lanes.shards, self._kept_days)
+
+    def flush(self) -> None:
+        self._tally.write()
 
     def close(self) -> None:
         self._tally.write()

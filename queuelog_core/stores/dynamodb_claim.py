@@ -5,7 +5,6 @@ from more of them the more it loses.
 """
 
 import contextlib
-import logging
 import random
 import threading
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from queuelog_core.errors import Conflict, StoreBusy, StoreUnavailable
 from queuelog_core.job import Job, Status
 from queuelog_core.stores import Transition
+from queuelog_core.stores.dynamodb_haul import Haul, Won
 from queuelog_core.stores.dynamodb_heads import Entry, Heads
 from queuelog_core.stores.dynamodb_jobs import Jobs, Stored
 
@@ -22,7 +22,6 @@ SETTLED_MAX = 64
 WINDOW = 20
 WINDOW_MAX = 100
 LOOKS_MAX = 5
-_log = logging.getLogger(__name__)
 
 
 class Ask(NamedTuple):
@@ -33,18 +32,6 @@ class Ask(NamedTuple):
     limit: int
     settle: Transition
     claim: Transition
-
-
-class Won(NamedTuple):
-    """What was claimed: whole jobs, and id and attempt of those that have lost their payload."""
-
-    jobs: list[Job]
-    lost: list[tuple[int, int]]
-
-    @property
-    def in_all(self) -> int:
-        """How many jobs were claimed."""
-        return len(self.jobs) + len(self.lost)
 
 
 class Claims:
@@ -58,35 +45,29 @@ class Claims:
 
     def take(self, ask: Ask) -> Won:
         """Settle some overdue leases of these types, then claim the best due jobs."""
-        claimed: list[Stored] = []
+        haul = Haul()
         settled = lost = 0
         for number in range(LOOKS_MAX):
-            overdue, due = self._look(ask, ask.limit - len(claimed))
-            if number == 0 or not (due or claimed):
-                settled += self._settle_some(ask, overdue, due, SETTLED_MAX - settled)
-            won, missed = self._grant(ask, due, ask.limit - len(claimed), bool(claimed))
-            claimed += won
+            missed = 0
+            with haul.kept_whatever_comes():
+                overdue, due = self._look(ask, ask.limit - len(haul.claimed))
+                if number == 0 or not (due or haul.claimed):
+                    settled += self._settle_some(ask, overdue, due, SETTLED_MAX - settled)
+                missed = self._grant(ask, due, haul)
             lost += missed
-            if len(claimed) >= ask.limit or not missed:
+            if len(haul.claimed) >= ask.limit or not missed:
                 break
             self._jobs.stand_back(number)
         else:
-            if not claimed:
+            if not haul.claimed:
                 # There was work at every look: an empty answer would say that there is none.
                 raise StoreBusy("others were faster each time")
         self.learn(lost, ask.limit)
-        return self.with_payloads(claimed)
+        return haul.won()
 
     def with_payloads(self, claimed: Sequence[Stored]) -> Won:
         """What was claimed, as its worker needs it."""
-        won = Won([], [])
-        for stored, job in zip(claimed, self._jobs.with_texts(claimed), strict=True):
-            if job is not None:
-                won.jobs.append(job)
-            else:
-                won.lost.append((stored.job.id, stored.job.attempt))
-                _log.error("payload-lost", extra={"fields": {"job_id": stored.job.id}})
-        return won
+        return Haul(claimed, self._jobs.texts_of([one.item for one in claimed])).won()
 
     def offer(self, ask: Ask) -> list[Stored]:
         """What `take` would claim, as it is now."""
@@ -168,19 +149,14 @@ class Claims:
                 break
         return settled
 
-    def _grant(
-        self, ask: Ask, due: list[Entry], wanted: int, some_won: bool
-    ) -> tuple[list[Stored], int]:
-        """Claim up to so many of these; the jobs, and how many were lost to others."""
-        won: list[Stored] = []
+    def _grant(self, ask: Ask, due: list[Entry], haul: Haul) -> int:
+        """Claim these as far as they are wanted; how many were lost to others."""
         lost = 0
         due.sort(key=lambda entry: entry.order)
-        while due and len(won) < wanted:
-            picks = self._pick(due, wanted - len(won))
-            granted = self._try(ask, picks, some_won or bool(won))
-            won += granted
-            lost += len(picks) - len(granted)
-        return won, lost
+        while due and len(haul.claimed) < ask.limit:
+            picks = self._pick(due, ask.limit - len(haul.claimed))
+            lost += len(picks) - self._try(ask, picks, haul)
+        return lost
 
     def _pick(self, due: list[Entry], wanted: int) -> list[Entry]:
         """Take some of the highest priority out of `due`, the best ones unless others crowd."""
@@ -192,10 +168,12 @@ class Claims:
             del due[place]
         return picks
 
-    def _try(self, ask: Ask, picks: Sequence[Entry], some_won: bool) -> list[Stored]:
-        """Claim each of these, if it is still to be had."""
-        # All are decided before the first is written: a fault in one claims none (B31).
+    def _try(self, ask: Ask, picks: Sequence[Entry], haul: Haul) -> int:
+        """Claim each of these, if it is still to be had; how many were."""
+        # All are decided and their texts read before the first is written: a fault in one claims
+        # none (B31), and what is claimed can be handed out.
         moves = self._decide(ask, picks)
+        haul.texts |= self._jobs.texts_of([before.item for before, _ in moves])
         written = self._jobs.each(self._write, moves)
         # One that was throttled is still to be had, also by this process.
         unsure = {
@@ -205,13 +183,11 @@ class Claims:
         }
         self._heads.spend(entry for entry in picks if entry.id not in unsure)
         won = [answer for answer in written if isinstance(answer, Stored)]
-        failures = [answer for answer in written if isinstance(answer, StoreUnavailable)]
-        if failures and not (won or some_won):
-            raise failures[0]
-        if failures:
-            # Jobs that are won must reach their worker, whatever became of the others.
-            _log.warning("claim-cut-short", extra={"fields": {"cause": str(failures[0])}})
-        return won
+        haul.claimed += won
+        for answer in written:
+            if isinstance(answer, StoreUnavailable):
+                raise answer
+        return len(won)
 
     def _decide(self, ask: Ask, picks: Sequence[Entry]) -> list[tuple[Stored, Job]]:
         """Those that may be claimed as they are now, and as they are then."""

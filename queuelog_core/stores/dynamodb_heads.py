@@ -19,6 +19,8 @@ from queuelog_core.stores.dynamodb_table import WORK
 SPENT_MAX = 4096
 SPENT_PAGES_MAX = 4
 """A lane whose page holds nothing but what is gone is read on, this many pages."""
+FIRST_FEW = 20
+"""Billed as one entry is: they may all be gone where the index lags behind."""
 
 
 class Entry(NamedTuple):
@@ -86,7 +88,7 @@ class Heads:
     def next_due_at(self, types: Sequence[str]) -> int | None:
         """The earliest instant at which a pending job is due or a lease ends."""
         lanes = [*self.pending(types), *self.running(types)]
-        seen = self.look([(lane, 1) for lane in lanes], INSTANT_MAX)
+        seen = self.look([(lane, FIRST_FEW) for lane in lanes], INSTANT_MAX)
         return min((entries[0].at for entries in seen if entries), default=None)
 
     def _look(self, lane: Lane, most: int, now: int) -> list[Entry]:

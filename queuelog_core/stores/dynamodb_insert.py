@@ -72,19 +72,22 @@ class Inserts:
         begun_at = boot_seconds()
         for number in range(TRIES):
             named = self._id_of_key(job)
+            mine = job._replace(id=named)
             if named != job.id:
-                job = job._replace(id=named)
                 found = self._jobs.read(named)
                 if found and _is_of(found[0].item, job):
                     return found[0].job, False
+                if self._names_another(job, named):
+                    # The job was purged meanwhile, and its id is never given out again.
+                    continue
             if boot_seconds() - begun_at > STALLED_SECONDS:
                 raise StoreBusy("an enqueue was held up between its two writes")
-            there = self._put(job, nonce)
+            there = self._put(mine, nonce)
             if there is None or there.get(INSERTED_BY) == nonce:
-                return job, True
-            if not _is_of(there, job):
-                job = self._draw_again(job)
-            elif found := self._jobs.read(job.id):
+                return mine, True
+            if not _is_of(there, mine):
+                job = self._draw_again(mine)
+            elif found := self._jobs.read(named):
                 return found[0].job, False
             self._jobs.stand_back(number)
         raise StoreBusy("no free id was found")
@@ -100,6 +103,12 @@ class Inserts:
             known = self._jobs.table.get(_key_of(item))
         there = known or self._jobs.table.put_new(item) or item
         return number_in(there, "jid")
+
+    def _names_another(self, job: Job, named: int) -> bool:
+        """Whether the job's key no longer names this id. A purge deletes a key before its job, so
+        one that still names a job that was not there names one that is yet to come."""
+        item = self._jobs.table.get(_key_of(items.idempotency_item(job)))
+        return item is None or number_in(item, "jid") != named
 
     def _put(self, job: Job, nonce: bytes) -> Item | None:
         """Store a job unless its id is taken; then what is there."""

@@ -8,15 +8,17 @@ import random
 import secrets
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from queuelog_core.clock import Clock, SystemClock
 from queuelog_core.errors import StoreBusy
-from queuelog_core.job import Job, Outcome
+from queuelog_core.job import Job, Outcome, Status
 from queuelog_core.stores import Transition
 from queuelog_core.stores import dynamodb_items as items
+from queuelog_core.stores import dynamodb_texts as texts
 from queuelog_core.stores.dynamodb_client import Item, Refused, Value, number_in
 from queuelog_core.stores.dynamodb_lanes import Lanes
 from queuelog_core.stores.dynamodb_table import ITEMS, Key, Table
@@ -24,6 +26,8 @@ from queuelog_core.transitions import HISTORY_MAX
 
 ANSWERED_BY, CLAIMED_BY, VERSION = "wn", "cn", "v"
 """Nonces of the newest write and of the newest claim, by which a write sent twice finds its own."""
+LEAVING = 1
+"""An expiry long past: hidden, and too old for DynamoDB, which looks back five years, to delete."""
 GRACE_DAYS = 7
 """The upkeep deletes what is past its retention; where none runs, DynamoDB does so in the end."""
 TRIES = 12
@@ -72,34 +76,43 @@ class Jobs:
         item = next((item for item in found if item["sk"] == sk), None)
         if item is None or not self._is_there(item):
             return None
-        texts = _texts(found)
-        try:
-            return Stored(items.decode_job(item, texts), item), texts
-        except KeyError:
-            # Purged while it was read, since its texts go last; else they are lost.
-            there = self.table.get((pk, sk))
-            return None if there is None else (Stored(_decode_lost(there, texts), there), texts)
+        found_texts = texts.texts_in(found)
+        if not found_texts.keys() >= set(items.beside(item)):
+            # Purged while it was read; or off the page, which is a mebibyte, behind those of
+            # enqueues that were cut off. Else they are lost.
+            item = self.table.get((pk, sk))
+            if item is None or not self._is_there(item):
+                return None
+            found_texts |= self.texts_of([item])[pk]
+        return Stored(texts.decode_lost(item, found_texts), item), found_texts
 
-    def read_bare(self, job_ids: Iterable[int], *, fresh: bool = True) -> dict[int, Stored]:
-        """Those of these jobs that exist, without the texts beside them."""
+    def read_bare(
+        self, job_ids: Iterable[int], *, fresh: bool = True, leaving: bool = False
+    ) -> dict[int, Stored]:
+        """Those of these jobs that exist, without the texts beside them. `leaving`: also those of
+        which a purge that was cut off has left something."""
         keys = [items.job_key(job_id) for job_id in dict.fromkeys(job_ids)]
         found = self.table.get_many(keys, fresh=fresh).values()
-        there = filter(self._is_there, found)
-        return {items.id_of(item): Stored(_decode_bare(item), item) for item in there}
+        seen = [one for one in found if self._is_there(one) or (leaving and is_leaving(one))]
+        return {items.id_of(item): Stored(texts.decode_bare(item), item) for item in seen}
+
+    def texts_of(self, many: Sequence[Item]) -> defaultdict[str, dict[str, str]]:
+        """The texts that jobs' own items name: by partition, then by sort key."""
+        keys: list[Key] = [(str(item["pk"]), sk) for item in many for sk in items.beside(item)]
+        found = self.table.get_many(keys) if keys else {}
+        told: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for (pk, sk), item in found.items():
+            told[pk][sk] = str(item[items.TEXT])
+        return told
 
     def with_texts(self, many: Sequence[Stored]) -> list[Job | None]:
         """The whole jobs; None for one that was purged meanwhile, or whose payload is lost."""
-        keys: list[Key] = [
-            (str(one.item["pk"]), sk) for one in many for sk in items.beside(one.item)
-        ]
-        found = self.table.get_many(keys) if keys else {}
-        texts: dict[str, dict[str, str]] = {}
-        for (pk, sk), item in found.items():
-            texts.setdefault(pk, {})[sk] = str(item[items.TEXT])
-        return [_whole(one.item, texts.get(str(one.item["pk"]), {})) for one in many]
+        told = self.texts_of([one.item for one in many])
+        return [texts.decode_whole(one.item, told[str(one.item["pk"])]) for one in many]
 
     def write(self, before: Stored, after: Job) -> Stored | None:
         """Replace one state of a job by the next; None when somebody was faster."""
+        self.lanes.announce_shards()
         item = self._next_item(before, after)
         nonce = secrets.token_bytes(8)
         item[ANSWERED_BY] = nonce
@@ -196,7 +209,14 @@ class Jobs:
         if there[ANSWERED_BY] == nonce:
             return Stored(after, there)
         # The claim came through, and somebody has changed the job since: asked to cancel it, say.
-        return Stored(_decode_bare(there), there)
+        job = texts.decode_bare(there)
+        holds = job.status is Status.RUNNING and job.attempt == after.attempt
+        return Stored(job, there) if holds else None
+
+
+def is_leaving(item: Item) -> bool:
+    """Whether a purge has begun to delete a job."""
+    return item.get(items.EXPIRES) == LEAVING
 
 
 def _stands_alone(job: Job, item: Item) -> bool:
@@ -204,37 +224,3 @@ def _stands_alone(job: Job, item: Item) -> bool:
     failed = any(entry.outcome is Outcome.FAILED for entry in job.history)
     told = failed or job.attempt > HISTORY_MAX or items.beside(item)
     return job.idempotency_key is None and not told
-
-
-def _decode_bare(item: Item) -> Job:
-    return items.decode_job(item, _NoTexts())
-
-
-def _decode_lost(item: Item, texts: Mapping[str, str]) -> Job:
-    """A job whose payload or result is not there: it reads as empty."""
-    return items.decode_job(item, _Lost(texts))
-
-
-def _whole(item: Item, texts: Mapping[str, str]) -> Job | None:
-    try:
-        return items.decode_job(item, texts)
-    except KeyError:
-        return None
-
-
-def _texts(found: Iterable[Item]) -> dict[str, str]:
-    return {str(item["sk"]): str(item[items.TEXT]) for item in found if items.TEXT in item}
-
-
-class _NoTexts(dict[str, str]):
-    """Stands for texts that were not read."""
-
-    def __missing__(self, _: str) -> Any:
-        return None
-
-
-class _Lost(dict[str, str]):
-    """Stands for texts of which some are lost."""
-
-    def __missing__(self, _: str) -> str:
-        return "{}"

@@ -27,6 +27,8 @@ class Lanes:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._announced: frozenset[str] = frozenset()
+        # All look at one.
+        self._shards_told = shards == 1
         self._most = shards
         self._read_again_at = float("-inf")
 
@@ -34,13 +36,18 @@ class Lanes:
         """Let everybody know that there are jobs of this type, before there is one."""
         if job_type in self._announced:
             return
+        self.announce_shards()
         item = self._read()
-        if number_in(item, SHARDS) < self.shards:
-            self._table.raise_to(KEY, SHARDS, self.shards)
         if job_type not in _types(item):
             self._table.add(KEY, {TYPES: frozenset({job_type})})
         with self._lock:
             self._announced |= {job_type}
+
+    def announce_shards(self) -> None:
+        """Let everybody know how far to look, before a job lies there: also one that was moved."""
+        if not self._shards_told:
+            self._table.raise_to(KEY, SHARDS, self.shards)
+            self._shards_told = True
 
     def types(self) -> Sequence[str]:
         """Every type that ever had a job, also one that has left the registry."""

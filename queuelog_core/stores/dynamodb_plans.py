@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from queuelog_core.errors import Conflict, StoreBusy
 from queuelog_core.job import Status
-from queuelog_core.stores.dynamodb_claim import Ask, Claims, Won
+from queuelog_core.stores.dynamodb_claim import Ask, Claims
 from queuelog_core.stores.dynamodb_client import Item, Refused, Value, number_in
+from queuelog_core.stores.dynamodb_haul import Won
 from queuelog_core.stores.dynamodb_items import EXPIRES
 from queuelog_core.stores.dynamodb_jobs import ANSWERED_BY, TRIES, Jobs, Stored
 from queuelog_core.stores.dynamodb_table import Key

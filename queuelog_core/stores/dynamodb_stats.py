@@ -2,7 +2,8 @@
 ones and the late reports added up as they come.
 
 An exact counter would cost each job two more writes, all of them to one hot item. So every process
-adds up its own and writes the sums once a second; what it held when it was killed is not counted.
+adds up its own and writes the sums once a second, a function before it is frozen; what a process
+held when it was killed is not counted.
 """
 
 import threading

@@ -171,7 +171,14 @@ class SqliteStore:
     def stats(self, now: int, types: Sequence[str] | None) -> Stats:
         return self._file.read(lambda connection: read_stats(connection, now, types))
 
-    def purge(self, before: int, limit: int, statuses: Iterable[Status] = TERMINAL) -> int:
+    def purge(
+        self,
+        before: int,
+        limit: int,
+        statuses: Iterable[Status] = TERMINAL,
+        *,
+        to_the_end: bool = False,  # noqa: ARG002 - an index leads to those that go
+    ) -> int:
         purged = 0
         for status in statuses:
             purged += self._in_batches(
@@ -223,6 +230,9 @@ class SqliteStore:
 
     def check_writable(self) -> None:
         self._file.write(lambda connection: connection.execute(sql.PROBE), PROBE_BUSY_SECONDS)
+
+    def flush(self) -> None:
+        """Nothing is only counted."""
 
     def close(self) -> None:
         self._file.close()

@@ -3,6 +3,7 @@
 import json
 import runpy
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from queuelog_core.bootstrap import open_queue
 from queuelog_core.config import Config
 from queuelog_core.http import lambda_adapter
 from queuelog_core.http.routes import GROUPS
+from queuelog_core.job import Status
 from queuelog_core.queue import Queue
+from queuelog_core.stores import open_store
 from tests.functions.events import assert_problem, http_event
+from tests.support.dynamodb import Engine
 from tests.support.factories import admin, producer, worker
 from tests.support.http import ROOT
 
@@ -80,6 +84,23 @@ def test_a_failed_job_waits_for_its_backoff() -> None:
 
     assert (failed["statusCode"], document(failed)["status"]) == (200, "pending")
     assert again["statusCode"] == 204
+
+
+def test_what_a_function_has_counted_is_written_before_it_is_frozen(
+    monkeypatch: pytest.MonkeyPatch, dynalite_engine: Engine
+) -> None:
+    """DynamoDB's numbers are added up in the process, which may never be thawed."""
+    url = dynalite_engine.url(dynalite_engine.make_table())
+    monkeypatch.setenv("QUEUELOG_STORE", url)
+    handlers = {group: handler_of(group) for group in ("enqueue", "claim", "complete")}
+    for _ in range(3):
+        handlers["enqueue"](http_event("POST", "/jobs", producer(), EMAIL), None)
+        job = document(handlers["claim"](http_event("POST", "/jobs/claim", worker()), None))
+        report = http_event("POST", f"/jobs/{job['id']}/complete", worker(), '{"attempt":1}')
+        assert handlers["complete"](report, None)["statusCode"] == 200
+
+    with closing(open_store(url)) as another:
+        assert another.stats(0, None).statuses["email"] == {Status.COMPLETED: 3}
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/whoami"])

@@ -59,6 +59,13 @@ class Faulty(Kept):
         self.heal()
         self._choose = lambda count, _: fault if count == number else None
 
+    def fail_first(self, name: str, fault: Fault) -> None:
+        """Let a fault answer the first call of this name."""
+        self.heal()
+        self._choose = lambda _, called: (
+            fault if called == name and name not in self.calls else None
+        )
+
     def fail_sometimes(self, faults: Mapping[Fault, float], source: random.Random) -> None:
         """Let each of these faults answer such a part of all calls."""
         self.heal()
@@ -87,6 +94,20 @@ class Faulty(Kept):
             return fault(name, lambda: method(**copy.deepcopy(request)))
 
         return call
+
+
+class Met(Kept):
+    """One on whose way others do something, once, right before a call of this name."""
+
+    def __init__(self, client: Any, name: str, meanwhile: Callable[[], Any]) -> None:
+        super().__init__(client)
+        self._name = name
+        self._left = [meanwhile]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._name and self._left:
+            self._left.pop()()
+        return getattr(self._client, name)
 
 
 class Lagging(Kept):
