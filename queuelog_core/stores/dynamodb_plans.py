@@ -60,7 +60,9 @@ class Plans:
         """Claim what nobody has touched since it was planned; all that runs under the key then."""
         planned: dict[int, int] = dict(json.loads(str(plan[PLANNED])))
         found = self._jobs.read_bare(planned)
-        untouched = [one for one in found.values() if one.job.version == planned[one.job.id]]
+        # A key may have been narrowed since: what it may no longer have is left to others.
+        allowed = [one for one in found.values() if one.job.type in ask.types]
+        untouched = [one for one in allowed if one.job.version == planned[one.job.id]]
         written = self._jobs.each(lambda before: self._claim(ask, before), untouched)
         if not all(written):
             # Another call with this key may have been faster.

@@ -1,6 +1,6 @@
 """What comes between two calls of one verb: others, or the end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from queuelog_core.errors import StoreUnavailable
-from queuelog_core.job import Priority, Status
+from queuelog_core.job import Job, Priority, Status
 from queuelog_core.stores import Filter
 from queuelog_core.stores import dynamodb_items as items
 from queuelog_core.stores import dynamodb_purge as purging
@@ -17,7 +17,7 @@ from tests.support.dynamodb import Engine
 from tests.support.dynamodb_faults import Fault, Faulty, Met, lost, throttled
 from tests.support.engines import contents
 from tests.support.factories import LEASE, NOON, pending_job
-from tests.support.stores import claim, claim_one, complete, fail, insert, settle
+from tests.support.stores import claim, claim_one, claims, complete, fail, insert, settle
 
 LARGE = '{"text":"' + "x" * 2_000 + '"}'
 LATE = NOON + 10 * LEASE
@@ -128,6 +128,24 @@ def test_a_claim_whose_answer_came_too_late_gives_no_job_that_runs_no_more(place
 
     assert given == []
     assert [job.attempt for job in claim(other, NOON + 3_000)] == [2]
+
+
+def test_a_planned_job_that_the_key_may_no_longer_have_stays_as_it_is(place: Place) -> None:
+    client, store = place.faulty()
+    jobs = [insert(store, type=name) for name in ("email", "pdf")]
+
+    def repeat(types: Sequence[str]) -> Sequence[Job]:
+        return store.claim(NOON, types, 2, settle(NOON), claims(NOON), b"k").jobs
+
+    client.fail_first("put_item", lost)
+    with pytest.raises(StoreUnavailable):
+        repeat(["email", "pdf"])
+    client.heal()
+
+    repeat(["email"])
+
+    statuses = [job.status for each in jobs if (job := store.get(each.id))]
+    assert statuses == [Status.RUNNING, Status.PENDING]
 
 
 @pytest.mark.parametrize("payload", ["{}", LARGE], ids=["small", "large"])
