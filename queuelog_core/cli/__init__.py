@@ -14,6 +14,7 @@ from queuelog_core.cli.db import db
 from queuelog_core.cli.enqueue import enqueue
 from queuelog_core.cli.jobs import jobs
 from queuelog_core.cli.keys import keys
+from queuelog_core.cli.screen import set_up_stdout
 from queuelog_core.cli.server import serve
 from queuelog_core.cli.shared import INTERRUPTED, USAGE, fail
 from queuelog_core.cli.stats import stats
@@ -26,6 +27,7 @@ class Main(click.Group):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """See click.Command."""
+        set_up_stdout()
         try:
             sys.exit(super().main(*arguments, **{**options, "standalone_mode": False}))
         except click.exceptions.NoArgsIsHelpError as error:

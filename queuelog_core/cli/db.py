@@ -102,7 +102,7 @@ def migrate(as_json: bool) -> None:
 @db.command()
 @click.argument("copy", metavar="BACKUP", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option("Print {aside}.")
+@json_option("Print {aside}, null if no file was there.")
 def restore(copy: Path, yes: bool, as_json: bool) -> None:
     """Put a BACKUP in the place of the file; stop the servers first.
 
@@ -117,7 +117,11 @@ def restore(copy: Path, yes: bool, as_json: bool) -> None:
         store = load_config().store
         confirm(f"Replace the jobs by those of {copy}?", yes=yes)
         aside = restore_file(store, copy, stamp(SystemClock()()))
-        click.echo(json.dumps({"aside": str(aside)}) if as_json else aside)
+        kept = str(aside) if aside.exists() else None
+        if as_json:
+            click.echo(json.dumps({"aside": kept}))
+        else:
+            click.echo(kept or "restored; no file was there before", err=kept is None)
 
 
 @db.command()

@@ -32,7 +32,7 @@ STDIN = "-"
 @click.argument("job_type", metavar="TYPE")
 @click.argument("payload", required=False)
 @click.option("--priority", type=click.Choice(list(PRIORITIES), case_sensitive=False))
-@click.option("--delay", type=Duration(), help="Not before this time has passed: 30m, 2h, 7d.")
+@click.option("--delay", type=Duration(365), help="Not before this time has passed: 30m, 2h, 7d.")
 @click.option("--max-retries", type=click.IntRange(0, 25))
 @click.option(
     "--idempotency-key",

@@ -8,7 +8,7 @@ import click
 from queuelog_core.cli.filters import filters, wanted
 from queuelog_core.cli.redrive import redrive
 from queuelog_core.cli.screen import cell, json_line, print_rows
-from queuelog_core.cli.shared import calling, each, json_option
+from queuelog_core.cli.shared import JobId, calling, each, json_option
 from queuelog_core.cli.tail import tail
 from queuelog_core.cli.transfer import export, import_jobs
 from queuelog_core.client import Job
@@ -49,7 +49,7 @@ def list_jobs(limit: int, oldest_first: bool, as_json: bool, **asked: Any) -> No
 
 
 @jobs.command()
-@click.argument("job_id", metavar="ID", type=int)
+@click.argument("job_id", metavar="ID", type=JobId())
 @json_option("Print the job on one line.")
 def show(job_id: int, as_json: bool) -> None:
     """Show all of one job.
@@ -69,7 +69,7 @@ def show(job_id: int, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job_id", metavar="ID", type=int)
+@click.argument("job_id", metavar="ID", type=JobId())
 @json_option()
 def attempts(job_id: int, as_json: bool) -> None:
     """Show the newest ten attempts of a job; error texts are for admins.
@@ -86,7 +86,7 @@ def attempts(job_id: int, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@click.argument("job_ids", metavar="ID...", type=JobId(), nargs=-1, required=True)
 @json_option("Print {id, status, cancel_requested} for each.")
 def cancel(job_ids: tuple[int, ...], as_json: bool) -> None:
     """Cancel jobs; of running ones the worker is asked to stop. A redrive undoes it.

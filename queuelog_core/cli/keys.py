@@ -7,11 +7,11 @@ import click
 
 from queuelog_core.cli.screen import print_table
 from queuelog_core.cli.shared import (
+    Duration,
     confirm,
     home_of,
     json_option,
     one_line_errors,
-    seconds_in,
     somebody_is_there,
 )
 from queuelog_core.clock import SystemClock, format_instant
@@ -20,7 +20,6 @@ from queuelog_core.identity import NAME, KeyRecord, Role
 from queuelog_core.job import PRIORITIES
 from queuelog_core.key_registry import KeyRegistry, open_registry
 
-_LIFETIME_SECONDS_MAX = 36_500 * 86_400
 _registry_option = click.option(
     "--registry",
     "place",
@@ -45,7 +44,12 @@ def _registry(place: str | None) -> KeyRegistry:
 @click.option("--role", required=True, type=click.Choice([role.value for role in Role]))
 @click.option("--priority-max", type=click.Choice(list(PRIORITIES)), help="Highest priority.")
 @click.option("--types", help="Comma-separated job types; all of them if not given.")
-@click.option("--expires", metavar="90d", help="Lifetime in s, m, h or d; for ever if not given.")
+@click.option(
+    "--expires",
+    type=Duration(36_500),
+    metavar="90d",
+    help="Lifetime in s, m, h or d; for ever if not given.",
+)
 @_registry_option
 @json_option("Print {id, name, role, key}.")
 def create(
@@ -53,7 +57,7 @@ def create(
     role: str,
     priority_max: str | None,
     types: str | None,
-    expires: str | None,
+    expires: int | None,
     place: str | None,
     as_json: bool,
 ) -> None:
@@ -64,7 +68,6 @@ def create(
       queuelog keys create shop --role producer --priority-max high
     """
     cap = priority_max or ("critical" if role == Role.ADMIN else "medium")
-    lifetime = None if expires is None else _seconds(expires)
     with one_line_errors():
         registry = _registry(place)
         record, key = registry.create(
@@ -72,7 +75,7 @@ def create(
             Role(role),
             priority_max=PRIORITIES[cap],
             types=None if types is None else _names(types),
-            expires_at=None if lifetime is None else SystemClock()() + lifetime * 1000,
+            expires_at=None if expires is None else SystemClock()() + expires * 1000,
         )
         _print_key(record, key, as_json)
         _warn_when_nearly_full(registry)
@@ -166,12 +169,3 @@ def _names(text: str) -> frozenset[str]:
     if not all(NAME.fullmatch(name) for name in names):
         raise click.BadParameter("looks like email,pdf", param_hint="--types")
     return names
-
-
-def _seconds(text: str) -> int:
-    seconds = seconds_in(text)
-    if seconds is None:
-        raise click.BadParameter("looks like 90d, 12h or 30m", param_hint="--expires")
-    if seconds > _LIFETIME_SECONDS_MAX:
-        raise click.BadParameter("is at most 36500d", param_hint="--expires")
-    return seconds

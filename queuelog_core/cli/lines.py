@@ -27,40 +27,48 @@ def enqueue_lines(
 ) -> "Counter[str]":
     """Enqueue a job for each line, in batches, and print the ids; one that is refused is told on
     stderr and stops no other. With `key_suffices` a key that names a job of another request is no
-    refusal. Returns how many ended how."""
+    refusal. Returns how many ended how; an interrupt tells how many lines are without an answer."""
     counts: Counter[str] = Counter()
-    sent: deque[int] = deque()
-
-    def refuse(number: int, words: object) -> None:
-        counts[REFUSED] += 1
-        tell("error", f"line {number}: {words}")
-
-    def jobs() -> Iterator[Mapping[str, Any]]:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                job = to_job(number, line)
-            except ValueError as error:
-                refuse(number, error)
-                continue
-            if job is None:
-                counts[PASSED_OVER] += 1
-                continue
-            sent.append(number)
-            yield job
-
-    with progress("enqueued", _lines_in(stream)) as advance:
-        for result in client.enqueue_many(jobs()):
-            number = sent.popleft()
-            advance(1)
-            if result.id is None or (result.payload_mismatch and not key_suffices):
-                refuse(number, _why(result))
-                continue
-            counts[KNOWN if result.replayed else MADE] += 1
-            told = {"line": number, "id": result.id, "replayed": result.replayed}
-            say(json_line(told) if as_json else result.id)
+    waiting: deque[int] = deque()
+    try:
+        with progress("enqueued", _lines_in(stream)) as advance:
+            for result in client.enqueue_many(_jobs(stream, to_job, counts, waiting)):
+                number = waiting.popleft()
+                advance(1)
+                if result.id is None or (result.payload_mismatch and not key_suffices):
+                    _refuse(counts, number, _why(result))
+                    continue
+                counts[KNOWN if result.replayed else MADE] += 1
+                told = {"line": number, "id": result.id, "replayed": result.replayed}
+                say(json_line(told) if as_json else result.id)
+    except KeyboardInterrupt:
+        if waiting:
+            tell("interrupted", f"lines read and not known to be enqueued: {len(waiting)}")
+        raise
     return counts
+
+
+def _jobs(
+    stream: IO[bytes], to_job: ToJob, counts: "Counter[str]", waiting: deque[int]
+) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        try:
+            job = to_job(number, line)
+        except ValueError as error:
+            _refuse(counts, number, error)
+            continue
+        if job is None:
+            counts[PASSED_OVER] += 1
+            continue
+        waiting.append(number)
+        yield job
+
+
+def _refuse(counts: "Counter[str]", number: int, words: object) -> None:
+    counts[REFUSED] += 1
+    tell("error", f"line {number}: {words}")
 
 
 def end_unless_all_were_taken(counts: "Counter[str]") -> None:

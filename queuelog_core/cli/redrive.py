@@ -5,14 +5,21 @@ from typing import Any
 import click
 
 from queuelog_core.cli.screen import json_line, progress
-from queuelog_core.cli.shared import LONG_BUDGET_SECONDS, calling, confirm, each, json_option
+from queuelog_core.cli.shared import (
+    LONG_BUDGET_SECONDS,
+    JobId,
+    calling,
+    confirm,
+    each,
+    json_option,
+)
 from queuelog_core.client import Client
 
 STEP = 200
 
 
 @click.command()
-@click.argument("job_ids", metavar="[ID...]", type=int, nargs=-1)
+@click.argument("job_ids", metavar="[ID...]", type=JobId(), nargs=-1)
 @click.option("--status", type=click.Choice(["failed", "cancelled"]))
 @click.option("--type", "job_type", metavar="TYPE")
 @click.option("--error-code", metavar="CODE")

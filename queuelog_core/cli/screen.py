@@ -3,7 +3,10 @@
 The library that draws is an extra: without it a terminal is like any other output.
 """
 
+import codecs
 import contextlib
+import errno
+import io
 import itertools
 import json
 import signal
@@ -34,6 +37,38 @@ _FREE_WORDS = frozenset({"type", "types", "name", "worker_id", "error_code", "er
 _FREE_WIDTH_MIN, _GAP = 3, 2
 
 
+class _Closed(io.TextIOBase):
+    """A stdout that nobody opened: what is asked for is lost, so that writing fails."""
+
+    encoding = "utf-8"
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EBADF, "stdout is closed")
+
+
+def set_up_stdout() -> None:
+    """Let no character end a command: one that stdout cannot encode is shown as an escape."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("escaped", _escaped)
+        sys.stdout.reconfigure(errors="escaped")
+
+
+def go_on_without_stdout() -> None:
+    """For commands that run what may print, and are of use though nobody reads it."""
+    if isinstance(sys.stdout, _Closed):
+        sys.stdout = None
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    try:
+        # The name of a file goes out in the bytes that it came in.
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
 def print_rows(rows: Iterable[Any], names: Sequence[str], *, as_json: bool) -> None:
     """Named tuples: as JSON lines with all their fields, or as a table of some of them."""
     if as_json:
@@ -50,7 +85,9 @@ def columns(rows: Iterable[Any], names: Sequence[str]) -> list[Row]:
 
 def json_line(document: Row) -> str:
     """A document on one line, with times as the API writes them."""
-    text = json.dumps(document, default=_as_text, ensure_ascii=False)
+    # JSON is UTF-8 to whoever reads it, and ASCII is that too.
+    is_utf8 = codecs.lookup(getattr(sys.stdout, "encoding", None) or "ascii").name == "utf-8"
+    text = json.dumps(document, default=_as_text, ensure_ascii=not is_utf8)
     # JSON itself leaves some that steer a terminal, or that a reader may take for a line break.
     return (
         text
@@ -91,7 +128,7 @@ def progress(words: str, total: int | None = None) -> Iterator[Callable[[int], N
     with (
         _ended_by_sigterm(),
         Progress(
-            *parts, console=console, transient=True, redirect_stdout=sys.stdout.isatty()
+            *parts, console=console, transient=True, redirect_stdout=_is_terminal(sys.stdout)
         ) as bar,
     ):
         line = bar.add_task(words, total=total)
@@ -139,8 +176,12 @@ def looks(interval_seconds: float, rounds: int | None) -> Iterator[None]:
         yield
 
 
+def _is_terminal(stream: Any) -> bool:
+    return stream is not None and stream.isatty()
+
+
 def _console(stream: Any) -> "Console | None":
-    if stream is None or not stream.isatty():
+    if not _is_terminal(stream):
         return None
     try:
         from rich.console import Console

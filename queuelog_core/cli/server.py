@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from queuelog_core.cli.screen import json_line
+from queuelog_core.cli.screen import go_on_without_stdout, json_line
 from queuelog_core.cli.shared import HOME, fail, home_of, json_option, one_line_errors
 from queuelog_core.config import DEFAULT_STORE, load_config
 from queuelog_core.errors import ConfigError
@@ -45,6 +45,7 @@ def serve(host: str, port: int, demo: bool, handlers: str, no_upkeep: bool, as_j
     except ModuleNotFoundError as error:
         fail(f"{error.name} is not installed", hint="pip install 'queuelog[server]'")
 
+    go_on_without_stdout()
     with one_line_errors():
         config = load_config()
         home_of(config.store, config.keys, *([DEFAULT_STORE] if demo else []))

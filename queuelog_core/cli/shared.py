@@ -33,8 +33,6 @@ LONG_BUDGET_SECONDS = 60.0
 """And while it is one of many that should not end half done."""
 FAILED, USAGE, NOT_FOUND, AUTH, CONFLICT, SERVER = range(1, 7)
 INTERRUPTED = 130
-DURATION_SECONDS_MAX = 3650 * 86_400
-"""As long as the API lets a job wait."""
 # The first that fits: exit code and what to try. A refused body names its fields already.
 _ENDS: Sequence[tuple[type[ClientError], int, str | None]] = (
     (NotFound, NOT_FOUND, "a job that the key may not see is not found either"),
@@ -47,8 +45,23 @@ _ENDS: Sequence[tuple[type[ClientError], int, str | None]] = (
     (ClientError, FAILED, None),
 )
 _F = TypeVar("_F", bound=Callable[..., Any])
+_JOB_ID = re.compile("[1-9][0-9]{0,15}")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])", re.ASCII)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+class JobId(click.ParamType):  # type: ignore[type-arg]
+    """The number of a job, written as the API writes it."""
+
+    name = "id"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        """See click.ParamType."""
+        if not _JOB_ID.fullmatch(str(value)):
+            self.fail("looks like 1234", param, context)
+        return int(value)
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]
@@ -56,22 +69,20 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 
     name = "duration"
 
+    def __init__(self, days_max: int = 3650) -> None:
+        self._days_max = days_max
+
     def convert(
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> int:
         """See click.ParamType."""
-        seconds = seconds_in(str(value))
-        if seconds is None:
+        match = _DURATION.fullmatch(str(value))
+        if match is None:
             self.fail("looks like 90s, 30m, 12h or 7d", param, context)
-        if seconds > DURATION_SECONDS_MAX:
-            self.fail("is at most 3650d", param, context)
+        seconds = int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
+        if seconds > self._days_max * _UNIT_SECONDS["d"]:
+            self.fail(f"is at most {self._days_max}d", param, context)
         return seconds
-
-
-def seconds_in(text: str) -> int | None:
-    """90s, 30m, 12h or 7d in seconds; None for anything else."""
-    match = _DURATION.fullmatch(text)
-    return None if match is None else int(match.group(1)) * _UNIT_SECONDS[match.group(2)]
 
 
 def json_option(help_text: str = "Print JSON lines.") -> Callable[[_F], _F]:
@@ -113,8 +124,8 @@ def one_line_errors() -> Iterator[None]:
         fail(f"the store cannot be used: {error.reason}")
     except ClientError as error:
         sys.exit(_tell(error))
-    except UnicodeEncodeError:
-        raise click.UsageError("an argument is not UTF-8") from None
+    except UnicodeEncodeError:  # no output raises it
+        raise click.UsageError("an argument or a setting is not UTF-8") from None
     except TimeoutError as error:
         fail(str(error))
     except BrokenPipeError:

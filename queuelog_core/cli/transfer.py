@@ -22,10 +22,12 @@ from queuelog_core.cli.lines import (
 )
 from queuelog_core.cli.screen import json_line, progress, say
 from queuelog_core.cli.shared import LONG_BUDGET_SECONDS, calling, json_option
-from queuelog_core.client import new_job
+from queuelog_core.client import Job, new_job
+from queuelog_core.job import TERMINAL, Status
 
-_UNFINISHED = (None, "pending", "running")
 _CONTENT = ("type", "payload", "priority", "max_retries", "run_at")
+_DELAY = "delay_seconds"
+_BY_HAND = {*Job._fields, _DELAY}
 _ORIGIN = ("producer_id", "id", "created_at")
 
 
@@ -90,37 +92,55 @@ class _Reader:
         self._seen: Counter[str] = Counter()
 
     def __call__(self, _number: int, text: bytes) -> Mapping[str, Any] | None:
-        line = json_object(text)
-        if not self._finished and line.get("status") not in _UNFINISHED:
+        line = _checked(json_object(text))
+        if not self._finished and _is_finished(line):
             return None
-        if not isinstance(line.get("type"), str):
-            raise ValueError("names no type")
-        fields = {name: line.get(name) for name in ("payload", "priority", "max_retries")}
-        delayed = line.get("run_at") != line.get("created_at")
+        fields = {name: line.get(name) for name in ("payload", "priority", "max_retries", _DELAY)}
+        run_at = line.get("run_at")
+        is_delayed = run_at is not None and run_at != line.get("created_at")
         return new_job(
             line["type"],
             **fields,
-            run_at=_time(line["run_at"]) if delayed and line.get("run_at") else None,
+            run_at=_time(run_at) if is_delayed else None,
             idempotency_key=self._key(line),
         )
 
-    def _key(self, line: dict[str, Any]) -> str:
+    def _key(self, line: dict[str, Any]) -> Any:
         """The job's own key where it goes on to mean this producer's job, which that of a finished
         one does not; else its content, and for jobs that are written by hand how many like it came
         before."""
         own, owner = line.get("idempotency_key"), line.get("producer_id")
-        is_finished = line.get("status") not in _UNFINISHED
-        if own is not None and owner in (None, self._owner) and not is_finished:
-            return str(own)
+        if own is not None and owner in (None, self._owner) and not _is_finished(line):
+            return own
         is_exported = line.get("id") is not None
-        # What an exported job goes through later is no other job.
-        names = (*_CONTENT[:2], *_ORIGIN) if is_exported else _CONTENT
+        # What an exported job goes through later is no other job. Lines that name no delay keep the
+        # keys of versions that knew none.
+        by_hand = (*_CONTENT, *({_DELAY} & line.keys()))
+        names = (*_CONTENT[:2], *_ORIGIN) if is_exported else by_hand
         text = json.dumps({name: line.get(name) for name in names}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:32]
         if is_exported:
             return f"import-{digest}"
         self._seen[digest] += 1
         return f"import-{digest}-{self._seen[digest]}"
+
+
+def _checked(line: dict[str, Any]) -> dict[str, Any]:
+    """A line that says what it means: only an export, whose jobs have an id, may know names that
+    this version does not. Raises ValueError; other values are the server's to judge."""
+    if not isinstance(line.get("type"), str):
+        raise ValueError("names no type")
+    if line.get("status") not in (None, *Status):
+        raise ValueError(f"its status is none of {', '.join(Status)}")
+    if type(line.get("id")) not in (int, type(None)):
+        raise ValueError("its id is no integer")
+    if line.get("id") is None and (unknown := sorted(line.keys() - _BY_HAND)):
+        raise ValueError(f"no job has a {', '.join(unknown)}")
+    return line
+
+
+def _is_finished(line: dict[str, Any]) -> bool:
+    return line.get("status") in TERMINAL
 
 
 def _time(text: Any) -> datetime:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from queuelog_core.cli.screen import json_line, progress
+from queuelog_core.cli.screen import go_on_without_stdout, json_line, progress
 from queuelog_core.cli.shared import Duration, json_option, one_line_errors, tell
 from queuelog_core.config import load_config
 from queuelog_core.errors import ConfigError
@@ -34,6 +34,7 @@ def work(context: click.Context, where: str, drain: bool, budget: int, as_json: 
     """
     if not drain and context.get_parameter_source("budget") is not ParameterSource.DEFAULT:
         raise click.UsageError("--budget goes with --drain")
+    go_on_without_stdout()
     with one_line_errors():
         worker = _load(where)
         level = load_config().log_level

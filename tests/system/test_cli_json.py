@@ -88,6 +88,21 @@ def test_json_is_a_document_on_each_line(
     assert all(names <= document.keys() for document in documents)
 
 
+def test_a_restore_names_the_file_that_was_there_only_if_there_was_one(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    restore = ("db", "restore", "sunday.db", "--yes")
+    monkeypatch.setenv("QUEUELOG_STORE", "sqlite:///plain.db")
+    first, second = here(*restore), here(*restore)
+    monkeypatch.setenv("QUEUELOG_STORE", "sqlite:///json.db")
+
+    assert here.lines(*restore, "--json") == [{"aside": None}]
+    assert (first.exit_code, first.stdout) == (0, "")
+    assert first.stderr == "restored; no file was there before\n"
+    (aside,) = tmp_path.glob("plain.db.before-*")
+    assert (second.stdout, second.stderr) == (f"{aside}\n", "")
+
+
 def test_a_server_prints_its_address_as_json(tmp_path: Path) -> None:
     command = [str(COMMAND), "serve", "--port", "0", "--json"]
     with running(command, tmp_path, environment()) as server:

@@ -157,6 +157,24 @@ def test_jobs_written_by_hand_are_as_many_as_there_are_lines_whenever_they_are_r
     assert [job["type"] for job in jobs(here)] == ["email", "pdf", "email"]
 
 
+def test_a_job_written_by_hand_may_be_delayed(here: Here, clock: FakeClock) -> None:
+    by_hand = json_lines(*({"type": "email", "delay_seconds": wait} for wait in (3600, 7200)))
+
+    made = [here("jobs", "import", stdin=by_hand).stdout for _ in range(2)]
+
+    assert made == ["1\n2\n"] * 2
+    hours = [job["run_at"][11:13] for job in jobs(here)]
+    assert hours == ["13", "14"]
+
+
+def test_a_line_of_a_newer_version_is_imported(here: Here, api: Api) -> None:
+    line = {**api.enqueue(), "tags": ["new"]}
+
+    done = here("jobs", "import", stdin=json_lines(line))
+
+    assert (done.exit_code, done.stdout) == (0, "2\n")
+
+
 def test_finished_jobs_are_passed_over_unless_asked_for(here: Here, api: Api) -> None:
     for verb in ("complete", "fail"):
         api.enqueue()

@@ -26,6 +26,8 @@ from tests.system.cli_scene import STEERING, Here, told
         (["enqueue", "email", "-", "--idempotency-key", ""], "queuelog enqueue --help"),
         (["jobs", "show"], "queuelog jobs show --help"),
         (["jobs", "show", "one"], "queuelog jobs show --help"),
+        (["jobs", "attempts", "0"], "queuelog jobs attempts --help"),
+        (["jobs", "redrive", "1", "2_0"], "queuelog jobs redrive --help"),
         (["jobs", "list", "--status", STEERING], "queuelog jobs list --help"),
         (["jobs", "list", "--created-after", "2026-11-29"], "queuelog jobs list --help"),
         (["jobs", "redrive"], "queuelog jobs redrive --help"),
@@ -50,6 +52,25 @@ def test_a_wrong_use_is_told_like_all_other_errors(
     assert ended == 2
     assert [name for name, _ in lines] == ["error", "hint"]
     assert lines[1][1] == hint
+
+
+@pytest.mark.parametrize("command", ["show", "attempts", "cancel", "redrive"])
+@pytest.mark.parametrize(
+    "job_id", ["1_0", "\u0661", "007", " +7", "+7", "7 ", "7\n", "1.0", "0", "", "9" * 17]
+)
+def test_an_id_is_written_as_the_api_writes_it(here: Here, command: str, job_id: str) -> None:
+    ended, lines = told(here, "jobs", command, job_id)
+
+    assert ended == 2
+    assert "looks like 1234" in lines[0][1]
+
+
+def test_a_job_waits_a_year_at_most(here: Here) -> None:
+    ended, lines = told(here, "enqueue", "email", "--delay", "366d")
+
+    assert ended == 2
+    assert lines[0][1] == "Invalid value for '--delay': is at most 365d"
+    assert here("enqueue", "email", "--delay", "365d").exit_code == 0
 
 
 @pytest.mark.parametrize("command", [(), ("jobs",), ("keys",), ("db",)])
