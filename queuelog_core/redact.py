@@ -20,6 +20,26 @@ REDACTED_CODE = "redacted"
 _log = logging.getLogger(__name__)
 _LAYERS_MAX = 3
 _DECODED_CHARS_MAX = 4096
+_NAMED = r"(?:[uU](?:0000)?001[bB]|[xX]1[bB]|0{0,2}33|e|[ux]\{1[bB]\}|N\{ESC(?:APE)?\})"
+_ESCAPE = rf"(?:\x1b|\\{{1,8}}+{_NAMED}|\u241b|&#(?:0?27|[xX](?:00)?1[bB]);)"
+_TERMINAL = re.compile(
+    r"(?=[\x1b\x9b\\\u241b&^])(?:"
+    r"\x1b[\]PX^_][^\x07\x1b\x9c]{0,2048}(?:\x07|\x1b\\|\x9c)"  # links, titles
+    rf"|{_ESCAPE}(?:\[[0-?]{{0,64}}[ -/]{{0,4}}[@-~]?"  # colours, the cursor
+    r"|[()*+][AB0-2]"  # character sets
+    # Links and titles once more; what doubles a backslash has doubled the one that ends them.
+    r"|\](?:[^\\\x1b\u241b&\r\n]|&(?!#)){0,2048}"
+    rf"(?:(?P<slashes>\\{{1,8}}+){_NAMED}(?P=slashes){{2}}|\\{{1,8}}+(?:a|[xX]07|007|[uU]0007)))"
+    # Of an unknown one no letter is taken: a token may begin there.
+    r"|\x1b(?:#[3-8]|%[@G]|[78=>cM\\\]PX^_])?"
+    r"|\x9b(?:[0-?]{1,64}[ -/]{0,4}[@-~])?|\\{1,8}+(?:[xX]|[uU]00)9[bB][0-9;]{1,64}[mK]"
+    # More than this would be taken from regular expressions.
+    r"|\^\[\[[0-9;]{0,64}[mK])"
+)
+_INVISIBLE = re.compile(
+    r"[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]"
+    r"|\\{1,8}+[uU](?:00[aA][dD]|200[b-fB-F]|2060|[fF][eE][fF]{2})"
+)
 _ESCAPED = re.compile(r"\\(?:u((?!d[89a-f])[0-9a-f]{4})|([\"'\\/nrt]))", re.IGNORECASE)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 _SPACED_SECRET_CHARS = 64
@@ -27,11 +47,12 @@ _HALF_SECRET_CHARS_MAX = 2048
 
 
 def scrub(text: str, rules: tuple[Rule, ...] = RULES, decoded_chars_max: int | None = None) -> str:
-    """Replace every secret that a rule knows by `[redacted:<rule>]`.
+    """Replace every secret that a rule knows by `[redacted:<rule>]`; drop what colours a terminal.
 
     A text in which a secret shows only once it is decoded is kept in its decoded form; of one that
     holds escapes, about `decoded_chars_max` characters are kept."""
-    layer = html.unescape(text)
+    text = _TERMINAL.sub("", text)
+    layer = _seen(html.unescape(text))
     for _ in range(_LAYERS_MAX):
         scrubbed = _apply(layer, rules)
         if scrubbed != layer:
@@ -50,7 +71,12 @@ def _decode(text: str) -> str:
     """One layer less of JSON, Python, URL and HTML escapes."""
     # A plus is a space in a form; in a sentence it belongs to a secret.
     unquoted = unquote if " " in text else unquote_plus
-    return html.unescape(unquoted(_ESCAPED.sub(_unescape, text)))
+    return _seen(html.unescape(unquoted(_ESCAPED.sub(_unescape, text))))
+
+
+def _seen(text: str) -> str:
+    """What a reader sees: no terminal sequences, and no characters without a width."""
+    return _INVISIBLE.sub("", _TERMINAL.sub("", text))
 
 
 def _unescape(match: re.Match[str]) -> str:

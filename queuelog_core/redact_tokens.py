@@ -32,6 +32,16 @@ PRIVATE_KEYS: tuple[Rule, ...] = (
     ),
     Rule(
         "private-key",
+        # Its tail. Each run of base64 is read once, and is a key only if such a line ends it.
+        r"(?:[a-z0-9+/=\r\n]|\\(?=[\\nr])|(?<=[\r\n ])[ \t]|[ \t](?=[\r\n ])|(?<=\\n) "
+        r"|(?<=[a-z0-9+/=]{20}) )++"
+        r"(?: ?-{4,5} ?end[a-z0-9 ]{0,40}private key(?: block)? ?-{4,5})?",
+        "MIIEpAIBAAKCAQEA0123456789\nabcdefghijABCDEFGHIJ==\n-----END RSA PRIVATE KEY-----",
+        ("private key",),
+        accept=lambda text: text.endswith("-") and bool(re.search(r"[\w+/=]{16}", text)),
+    ),
+    Rule(
+        "private-key",
         r"(?P<keep>private-lines:\s?+)(?!\[redacted)[^-]++(?:-mac\s?:\s?[0-9a-f]{16,128})?",
         "Private-Lines: 1\nAAAAgQCvXyYxWk\nPrivate-MAC: 0123456789abcdef0123456789abcdef",
         ("private-lines",),

@@ -133,6 +133,7 @@ def _jwt(source: random.Random, _: str) -> str:
 
 _SPECIAL: dict[str, Callable[[random.Random, str], str]] = {
     "word": _word,
+    "chr": lambda _, code: chr(int(code, 16)),
     "card": _card,
     "amex": _amex,
     "jwt": _jwt,

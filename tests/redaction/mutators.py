@@ -51,6 +51,19 @@ def _spaced(space: str) -> Callable[[Sample], Sample]:
     return lambda sample: _around(sample, lambda text: _SEPARATOR.sub(form, text))
 
 
+def _coloured(sample: Sample) -> Sample:
+    """As a terminal shows it: every word and every secret in its colour."""
+    words = _cased(lambda word: f"\x1b[36m{word}\x1b[39;49;00m")(sample)
+    return replace(
+        words,
+        parts=tuple(
+            piece
+            for part in words.parts
+            for piece in ((Part("\x1b[1;31m"), part, Part("\x1b[0m")) if part.secret else (part,))
+        ),
+    )
+
+
 MUTATORS: dict[str, Callable[[Sample], Sample]] = {
     "upper": _cased(str.upper),
     "lower": _cased(str.lower),
@@ -71,5 +84,7 @@ MUTATORS: dict[str, Callable[[Sample], Sample]] = {
     "log-line": lambda sample: _inside(
         sample, "2026-11-29 12:00:00,123 ERROR [mailer-3] jobs: ", " (attempt 2)"
     ),
+    "coloured": _coloured,
+    "coloured-json": lambda sample: _json(_coloured(sample)),
     "mid-word": lambda sample: _inside(sample, "err=[", "],n=3"),
 }

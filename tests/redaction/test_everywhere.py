@@ -14,7 +14,8 @@ from tests.support.http import Api
 from tests.support.logs import listening
 
 SAMPLES = load(
-    *("development", "held_out", "fresh", "unseen"), *("blind", "blind_again", "blind_third")
+    *("development", "held_out", "fresh", "unseen"),
+    *("blind", "blind_again", "blind_third", "terminal"),
 )
 READERS = ["producer", "worker", "other-worker"]
 CODES = ["ghp_{:036d}", "sk_live_{:024d}", "ql_worker_{:043d}", "npm_{:036d}", "4242424242424242"]
