@@ -14,7 +14,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 
-class ClientError(Exception):
+class Portable(Exception):
+    """An exception that is the same in another process, and in a copy."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python calls the class with the words alone, which need not be what it was called with.
+        return _without_init, (type(self), *self.args), self.__dict__
+
+
+def _without_init(kind: type[Portable], *words: object) -> Portable:
+    return kind.__new__(kind, *words)
+
+
+class ClientError(Portable):
     """Base of what a call can end in."""
 
 

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 import urllib3
 
+from queuelog_core.client.forks import begin_anew_in_children
+
 CONNECTIONS_MAX = 32
+_abandoned: list[urllib3.HTTPConnectionPool] = []
 
 
 class Request(NamedTuple):
@@ -36,7 +39,10 @@ Transport = Callable[[Request], Response]
 
 
 class HttpTransport:
-    """Over the network, on kept connections. A redirect is an answer: the key goes to one place."""
+    """Over the network, on kept connections. A redirect is an answer: the key goes to one place.
+
+    A forked process opens connections of its own.
+    """
 
     def __init__(self, url: str, timeout_seconds: float) -> None:
         place = urllib3.util.parse_url(url)
@@ -54,6 +60,7 @@ class HttpTransport:
             maxsize=CONNECTIONS_MAX,
         )
         self._pool = self._open()
+        begin_anew_in_children(self)
 
     def __call__(self, request: Request) -> Response:
         try:
@@ -73,6 +80,12 @@ class HttpTransport:
         """Close the connections; the next request opens new ones."""
         closed, self._pool = self._pool, self._open()
         closed.close()
+
+    def begin_anew(self) -> None:
+        """Leave the connections to the parent, in a process that was forked."""
+        # Whoever drops a pool closes it, and its lock may be held for ever.
+        _abandoned.append(self._pool)
+        self._pool = self._open()
 
 
 def _why(error: urllib3.exceptions.HTTPError, timeout: urllib3.Timeout) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from queuelog_core.client import Client, Conflict, Job, Refused
+from queuelog_core.client.forks import begin_anew_in_children
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.worker.held import HeldJob
 
@@ -39,6 +40,11 @@ class Beats:
     def __init__(self, client: Client, monotonic: Callable[[], float] = monotonic_seconds) -> None:
         self._client = client
         self._monotonic = monotonic
+        self.begin_anew()
+        begin_anew_in_children(self)
+
+    def begin_anew(self) -> None:
+        """Keep nothing, with a lock and a thread of its own; so it is in a forked process too."""
         self._changed = threading.Condition()
         self._beats: dict[HeldJob, Beat] = {}
         self._thread: threading.Thread | None = None

@@ -13,7 +13,7 @@ Handler = Callable[[HeldJob], Any]
 """Runs one job; what it returns is the result, what it raises is the failure."""
 
 COMPLETED, FAILED, RELEASED, LOST = "completed", "failed", "released", "lost"
-RESULT_REFUSED = "result_refused"
+RESULT_REFUSED, REPORT_REFUSED = "result_refused", "report_refused"
 _log = logging.getLogger(__name__)
 
 
@@ -48,9 +48,8 @@ def report(client: Client, held: HeldJob, ended: Ended) -> str:
     """Tell the server: how the job ended here."""
     if not held.may_report():
         return LOST
-    result, raised = ended
     try:
-        return _complete(client, held, result) if raised is None else _tell(client, held, raised)
+        return _tell_or_fail(client, held, ended)
     except Conflict as lost:
         _log.warning("report-not-taken", extra={"fields": _fields(held, code=lost.code)})
     except Exception as error:
@@ -70,17 +69,24 @@ def hand_back(client: Client, held: HeldJob) -> str:
     return RELEASED
 
 
-def _complete(client: Client, held: HeldJob, result: Any) -> str:
+def _tell_or_fail(client: Client, held: HeldJob, ended: Ended) -> str:
+    """What the server refuses is told in words of our own: else the job waits for its lease."""
     try:
-        client.complete(held.job, result)
+        return _tell(client, held, ended)
     except Conflict:
         raise
     except Refused as refused:
-        return _fail(client, held, f"the result was refused: {refused}", RESULT_REFUSED)
-    return COMPLETED
+        is_result = ended.raised is None
+        what, code = ("result", RESULT_REFUSED) if is_result else ("report", REPORT_REFUSED)
+        text = f"the {what} was refused: {error_text(refused)}"
+        return _fail(client, held, text, code, retryable=not isinstance(ended.raised, Discard))
 
 
-def _tell(client: Client, held: HeldJob, raised: BaseException) -> str:
+def _tell(client: Client, held: HeldJob, ended: Ended) -> str:
+    result, raised = ended
+    if raised is None:
+        client.complete(held.job, result)
+        return COMPLETED
     if isinstance(raised, Retry) and not raised.spend:
         client.release(held.job, raised.after)
         return RELEASED

@@ -1,6 +1,7 @@
 """SIGTERM and SIGINT as a request to stop; the second as a request to hurry, the third as usual."""
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -38,19 +39,24 @@ class Bell:
 def on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> Iterator[None]:
     """While inside, the first signal calls `stop`, the second `hurry`, the third ends the process.
 
-    Outside of the main thread, where Python takes no signals, it changes nothing.
+    Outside of the main thread, where Python takes no signals, it changes nothing, nor does it for
+    processes that are forked meanwhile: they are ended by a signal as before.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked = False
+    asked, own = False, os.getpid()
 
-    def heard(_number: int, _frame: FrameType | None) -> None:
+    def heard(number: int, _frame: FrameType | None) -> None:
         nonlocal asked
+        if os.getpid() != own:
+            signal.signal(number, before[signal.Signals(number)])
+            signal.raise_signal(number)
+            return
         again, asked = asked, True
         if again:
-            for number in STOPPING:
-                signal.signal(number, signal.SIG_DFL)
+            for each in STOPPING:
+                signal.signal(each, signal.SIG_DFL)
         (hurry if again else stop)()
 
     before = {number: signal.signal(number, heard) for number in STOPPING}

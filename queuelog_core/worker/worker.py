@@ -1,19 +1,28 @@
 """The worker: claims jobs of the types it has handlers for, runs them in threads, reports."""
 
 import contextlib
+import functools
+import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from queuelog_core.client import Client
+from queuelog_core.client.forks import begin_anew_in_children
 from queuelog_core.clock import monotonic_seconds
 from queuelog_core.worker.beats import Beats
+from queuelog_core.worker.outcomes import is_whole
 from queuelog_core.worker.reporting import Handler
 from queuelog_core.worker.run import Run, Settings
 from queuelog_core.worker.signals import Bell, on_signals
 
 TIMEOUT_SECONDS = 60.0
 LAMBDA_MARGIN_SECONDS = 5.0
+_RUNS_LATER = (
+    inspect.iscoroutinefunction,
+    inspect.isgeneratorfunction,
+    inspect.isasyncgenfunction,
+)
 _F = TypeVar("_F", bound=Handler)
 
 
@@ -38,7 +47,8 @@ class Worker:
         worker.run()
 
     Handlers run in `concurrency` threads. Without a client it makes one when it begins to work, so
-    that its module can be imported where no settings are. Seconds everywhere.
+    that its module can be imported where no settings are. Seconds everywhere. Raises ValueError for
+    a setting that can never work.
     """
 
     def __init__(
@@ -50,19 +60,41 @@ class Worker:
         poll_seconds_max: float = 5.0,
         monotonic: Callable[[], float] = monotonic_seconds,
     ) -> None:
+        if not is_whole(concurrency) or concurrency < 1:
+            raise ValueError(f"concurrency is a whole number, at least 1: {concurrency!r}")
+        if not _is_number(grace_seconds) or not grace_seconds >= 0:
+            raise ValueError(f"grace_seconds is a number, at least 0: {grace_seconds!r}")
+        if not _is_number(poll_seconds_max) or not 0 < poll_seconds_max < math.inf:
+            raise ValueError(f"poll_seconds_max is a finite number above 0: {poll_seconds_max!r}")
         self._client = client
         self._handlers: dict[str, tuple[Handler, float]] = {}
         self._concurrency = concurrency
         self._grace_seconds = grace_seconds
         self._poll_seconds_max = poll_seconds_max
         self._monotonic = monotonic
-        self._stop = Bell()
-        self._hurry = Bell()
+        self.begin_anew()
+        begin_anew_in_children(self)
+
+    def begin_anew(self) -> None:
+        """Forget every `stop` that was asked for: one of the parent's ends no run of a child's."""
+        self._stop, self._hurry = Bell(), Bell()
 
     def handler(self, job_type: str, *, timeout: float = TIMEOUT_SECONDS) -> Callable[[_F], _F]:
-        """Register a function for a type. After `timeout` seconds the job counts as failed."""
+        """Register a function for a type. After `timeout` seconds the job counts as failed.
+
+        Raises ValueError for a timeout that is not above 0, and TypeError for what runs nothing
+        when it is called: coroutine functions and generators.
+        """
+        if not isinstance(job_type, str):
+            raise TypeError('a handler is registered for a type: @worker.handler("email")')
+        if not _is_number(timeout) or not timeout > 0:
+            raise ValueError(f"timeout is a number above 0: {timeout!r}")
 
         def register(function: _F) -> _F:
+            if not _runs_when_called(function):
+                raise TypeError(
+                    f"a handler is a plain function, no coroutine or generator: {job_type}"
+                )
             self._handlers[job_type] = (function, timeout)
             return function
 
@@ -119,7 +151,7 @@ class Worker:
         finally:
             self._client = before
 
-    @cached_property
+    @functools.cached_property
     def _beats(self) -> Beats:
         return Beats(self.client.with_budget(0.0), self._monotonic)
 
@@ -146,4 +178,18 @@ class Worker:
                 return Drained(**run.work())
         finally:
             # Each stop ends one run: one that comes before its run must not get lost either.
-            self._stop, self._hurry = Bell(), Bell()
+            self.begin_anew()
+
+
+def _is_number(value: object) -> bool:
+    return is_whole(value) or isinstance(value, float)
+
+
+def _runs_when_called(function: Any) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not callable(function):
+        return False
+    # Of an object the code is in its class.
+    codes = function, type(function).__call__
+    return not any(later(code) for code in codes for later in _RUNS_LATER)

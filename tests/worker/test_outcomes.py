@@ -84,20 +84,28 @@ class Mute(Exception):
         raise RuntimeError("no words")
 
 
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
 @pytest.mark.parametrize(
     ("handler", "code"),
     [
         (lambda _: "caf\udce9", "unicode_encode_error"),
         (raising(ValueError("caf\udce9")), "value_error"),
         (raising(Mute()), "mute"),
+        (raising(Leaving()), "leaving"),
         (raising(SystemExit(3)), "system_exit"),
         (raising(KeyboardInterrupt()), "keyboard_interrupt"),
         (lambda _: (_ for _ in ()).throw(Discard("caf\udce9")), "value_error"),
         (lambda _: (_ for _ in ()).throw(Discard("lease_expired")), "value_error"),
         (lambda _: (_ for _ in ()).throw(Retry(after=-1)), "value_error"),
         (lambda _: (_ for _ in ()).throw(Retry(after=object())), "value_error"),  # type: ignore[arg-type]
+        (lambda _: (_ for _ in ()).throw(Retry(after=True)), "value_error"),
+        (raising(type("", (Exception,), {})()), "error"),
     ],
-    ids=range(9),
+    ids=range(12),
 )
 def test_an_odd_end_fails_the_job_and_not_the_worker(scene: Scene, handler: Any, code: str) -> None:
     jobs = [scene.api.enqueue(max_retries=0) for _ in range(2)]

@@ -3,9 +3,9 @@
 import pytest
 
 from queuelog_core.client import Request, Response, Transport
-from queuelog_core.worker import HeldJob
+from queuelog_core.worker import Discard, HeldJob, Retry
 from queuelog_core.worker.reporting import run_and_report
-from tests.worker.scene import Answer, Scene, answer, answer_lost, raising, unheard
+from tests.worker.scene import Scene, answer, answer_lost, raising, unheard
 
 
 def test_a_report_is_sent_again_until_the_server_is_there(scene: Scene) -> None:
@@ -57,14 +57,49 @@ def test_a_result_that_the_server_refuses_is_a_failure(scene: Scene) -> None:
     assert (failed["status"], failed["error_code"]) == ("failed", "result_refused")
 
 
-@pytest.mark.parametrize("refusal", [answer(409, "conflict"), answer(422, "validation-failed")])
-def test_a_failure_that_is_refused_does_not_stop_the_worker(scene: Scene, refusal: Answer) -> None:
+@pytest.mark.parametrize(
+    ("verb", "ends", "is_tried_again"),
+    [
+        ("fail", ValueError("boom"), True),
+        ("fail", Retry("busy", after=30), True),
+        ("release", Retry("busy", spend=False), True),
+        ("fail", Discard("no_address"), False),
+    ],
+    ids=range(4),
+)
+def test_a_report_that_the_server_refuses_is_a_failure_in_words_of_our_own(
+    scene: Scene, verb: str, ends: Exception, is_tried_again: bool
+) -> None:
+    job = scene.api.enqueue(max_retries=0)
+    scene.wire.plan(verb, answer(422, "validation-failed"))
+
+    scene.work(raising(ends))
+
+    told = scene.api.get(job)
+    assert (told["status"], told["error_code"]) == ("failed", "report_refused")
+    assert told["error"] == "the report was refused: ValidationFailed: 422 validation-failed"
+    assert scene.wire.bodies("fail")[-1]["retryable"] is is_tried_again
+
+
+def test_a_failure_that_is_a_conflict_does_not_stop_the_worker(scene: Scene) -> None:
     jobs = [scene.api.enqueue(max_retries=0) for _ in range(2)]
-    scene.wire.plan("fail", refusal)
+    scene.wire.plan("fail", answer(409, "conflict"))
 
     scene.work(raising(ValueError("boom")))
 
     assert [scene.api.get(job)["status"] for job in jobs] == ["running", "failed"]
+
+
+def test_a_report_that_is_refused_in_any_words_is_given_up_and_the_worker_goes_on(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = [scene.api.enqueue(max_retries=0) for _ in range(2)]
+    scene.wire.plan("fail", *[answer(422, "validation-failed")] * 2)
+
+    scene.work(raising(ValueError("boom")))
+
+    assert [scene.api.get(job)["status"] for job in jobs] == ["running", "failed"]
+    assert [record.getMessage() for record in caplog.records] == ["report-not-sent", "job-failed"]
 
 
 def test_an_answer_that_is_no_job_does_not_cost_a_thread(scene: Scene) -> None:
