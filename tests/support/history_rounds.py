@@ -22,7 +22,7 @@ from tests.support.seeds import seed
 KILLS_WANTED = int(os.environ.get("QUEUELOG_HISTORY_KILLS", "0"))
 JOBS_PER_KILL = 4
 ROUND_KILLS = 250
-DRAIN_SECONDS = 60.0
+DRAIN_SECONDS = 120.0
 LEAST_BOUT = 5
 READERS = 4
 SHOWN_MAX = 3
@@ -57,8 +57,9 @@ def play(
         ends = _read_ends(system)
     history = system.history()
     found = check(history.calls, ends, in_order=in_order)
-    if bug is None:
-        assert is_drained or found, system.said()
+    if not is_drained:
+        # First, since it may explain all others: what waits when the time is up looks stuck.
+        found = {"not drained in time": [system.said()], **found}
     servers = sum(kill.kind == "server" for kill in counted)
     told = {"kills": len(system.kills), "in flight": len(counted), "of servers": servers}
     return Round(found, told | figures(history, ends))
