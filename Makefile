@@ -37,7 +37,7 @@ deploy: ## deploy STAGE to AWS; PARAMS="bucket=… sender=…" are those of serv
 test: ## everything that CI checks
 	@$(MAKE) --no-print-directory -j2 setup-checks setup-node
 	@$(MAKE) --no-print-directory -j2 lint setup-cloud
-	$(PYTHON) -m pytest -q -n 2 $(MEASURED) -m "not without_coverage" \
+	$(PYTHON) -m pytest -q -n 3 $(MEASURED) -m "not without_coverage" \
 		--cov --cov-report=term:skip-covered --cov-fail-under=95
 	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(TOGETHER) \
 		-m without_coverage --ignore=$(ALONE)
