@@ -39,13 +39,14 @@ def handler(event: Any, _context: Any) -> dict[str, Any]:
 def keep_up(queue: Queue, tell: Callable[[str], object]) -> dict[str, Any]:
     """One pass of the upkeep, and its numbers as a metric line."""
     done = run_upkeep(queue, load_config().retention_days * 86_400)
+    # Also of a pass that was cut short.
+    queue.store.flush()
     if done is None:
         return {"ok": False}
     now = queue.clock()
     values = {**queue_metrics(queue.store.stats(now, None), now), "UpkeepRuns": 1}
     values |= {"RecoveredLeases": done.recovered, "PurgedJobs": done.purged}
     tell(metric_line(load_maintain_config().stage, values, now))
-    queue.store.flush()
     return {"ok": True, **done._asdict()}
 
 

@@ -89,6 +89,20 @@ def test_a_second_pass_finds_nothing_to_do_and_still_tells_that_it_ran(
     assert (told["UpkeepRuns"], told["RecoveredLeases"], told["PurgedJobs"]) == (1, 0, 0)
 
 
+def test_what_a_pass_has_counted_is_written_before_the_function_is_frozen(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it was cut short in its purge."""
+    flushed: list[str] = []
+    monkeypatch.setattr(queue.store, "flush", lambda: flushed.append("flushed"))
+    function.handler(MINUTE, None)
+    broken = failing(queue.store, StoreUnavailable("cut short"), "purge")
+    monkeypatch.setattr(maintain, "_queue", lambda: Queue(broken, queue.job_types, queue.clock))
+
+    assert function.handler(MINUTE, None) == {"ok": False}
+    assert flushed == ["flushed"] * 2
+
+
 def test_the_metrics_are_those_of_the_stage(
     queue: Queue, capsys: pytest.CaptureFixture[str]
 ) -> None:
