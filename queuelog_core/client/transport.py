@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import urllib3
 
-from queuelog_core.client.forks import begin_anew_in_children
+from queuelog_core.forks import begin_anew_in_children
 
 CONNECTIONS_MAX = 32
 _abandoned: list[urllib3.HTTPConnectionPool] = []

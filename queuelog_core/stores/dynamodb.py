@@ -4,14 +4,13 @@ One table, two sparse indexes, no transactions, no scans, and nothing that must 
 transition is one write under the condition that nobody came between.
 """
 
-import os
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from queuelog_core.clock import Clock
 from queuelog_core.errors import Conflict, LateReport, StoreUnavailable
+from queuelog_core.forks import begin_anew_in_children
 from queuelog_core.job import TERMINAL, Job, Status
 from queuelog_core.stores import Dead, Filter, Page, Position, Stats, Taken, Transition
 from queuelog_core.stores import dynamodb_items as items
@@ -35,17 +34,6 @@ SETTLED_PER_LOOK = 100
 PROBE: Key = ("W", "W")
 
 
-_open_stores: "weakref.WeakSet[DynamoDBStore]" = weakref.WeakSet()
-
-
-def _begin_anew_in_child() -> None:
-    for store in list(_open_stores):
-        store._begin_anew()
-
-
-os.register_at_fork(after_in_child=_begin_anew_in_child)
-
-
 class DynamoDBStore:
     """See queuelog_core.stores.Store."""
 
@@ -64,7 +52,7 @@ class DynamoDBStore:
         self._kept_days = kept_days
         self._build = partial(self._build_on, table, shards, ids)
         self._build()
-        _open_stores.add(self)
+        begin_anew_in_children(self)
 
     def _build_on(self, table: str, shards: int, ids: Clock | None) -> None:
         self._table, self._probe = (Table(client, table) for client in self._clients)
@@ -78,7 +66,7 @@ class DynamoDBStore:
         self._tally = Tally(self._jobs)
         self._purges = Purges(self._jobs, self._lists, self._tally)
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
         """Leave the parent's connections and what it counted to the parent; its threads are gone
         and its locks may be held for ever."""
         for client in self._clients:

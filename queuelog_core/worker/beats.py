@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from queuelog_core.client import Client, Conflict, Job, Refused
-from queuelog_core.client.forks import begin_anew_in_children
 from queuelog_core.clock import monotonic_seconds
+from queuelog_core.forks import begin_anew_in_children
 from queuelog_core.worker.held import HeldJob
 
 AGAIN_SECONDS = 2.0

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from queuelog_core.client import Client
-from queuelog_core.client.forks import begin_anew_in_children
 from queuelog_core.clock import monotonic_seconds
+from queuelog_core.forks import begin_anew_in_children
 from queuelog_core.worker.beats import Beats
 from queuelog_core.worker.outcomes import is_whole
 from queuelog_core.worker.reporting import Handler
