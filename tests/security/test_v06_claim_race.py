@@ -1,7 +1,6 @@
 """V-06: two workers could read the same waiting job before either wrote; now eight processes that
 ask one server at the same moment never share an attempt."""
 
-import multiprocessing
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -11,9 +10,9 @@ from typing import Any
 import pytest
 
 from queuelog_core.identity import Role
+from tests.support.processes import FRESH, Fresh
 from tests.support.servers import Answer, Server, call, make_key, serving
 
-SPAWN = multiprocessing.get_context("spawn")
 PROCESSES = 8
 ROUNDS = 25
 ANSWER_SECONDS = 60
@@ -23,10 +22,10 @@ Racer = Callable[[str, str, int, Any], list[Any]]
 
 def run_all(race: Racer, url: str, keys: list[str]) -> list[list[Any]]:
     """What each of the processes got, one with each key; they wait for each other every round."""
-    barrier = SPAWN.Barrier(len(keys), timeout=ANSWER_SECONDS)
-    results = SPAWN.Queue()
+    barrier = FRESH.Barrier(len(keys), timeout=ANSWER_SECONDS)
+    results = FRESH.Queue()
     processes = [
-        SPAWN.Process(target=_child, args=(race, url, key, number, barrier, results), daemon=True)
+        Fresh(target=_child, args=(race, url, key, number, barrier, results), daemon=True)
         for number, key in enumerate(keys)
     ]
     for process in processes:

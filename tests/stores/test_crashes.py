@@ -16,7 +16,7 @@ from queuelog_core.job import Outcome, Status
 from queuelog_core.stores import open_store
 from tests.support.dynamodb import Engine
 from tests.support.factories import pending_job
-from tests.support.processes import SPAWN, until_free
+from tests.support.processes import Fresh, until_free
 from tests.support.seeds import seed
 from tests.support.servers import eventually
 from tests.support.stores import TYPES, claim, complete
@@ -68,7 +68,7 @@ def has_claimed_some(diary: Path) -> bool:
 def run_and_kill_some(url: str, diaries: list[Path]) -> None:
     first = seed()
     running: list[Any] = [
-        SPAWN.Process(target=work, args=(url, diary, first + number))
+        Fresh(target=work, args=(url, diary, first + number))
         for number, diary in enumerate(diaries)
     ]
     for process in running:

@@ -17,7 +17,7 @@ from queuelog_core.stores import Filter, Store, open_store
 from queuelog_core.stores.sqlite import PURGED_PER_TRANSACTION, SqliteStore
 from tests.support.backlogs import thread_connection
 from tests.support.factories import LEASE, NOON, pending_job
-from tests.support.processes import SPAWN
+from tests.support.processes import FRESH, Fresh
 from tests.support.stores import claim, claim_one, claims, complete, fail, insert, settle
 
 WAIT_SECONDS = 60.0
@@ -173,11 +173,11 @@ def test_a_claim_waits_for_the_batch_that_runs_and_for_no_other(
     batches = 3
     finished_at_once(store, batches * PURGED_PER_TRANSACTION)
     insert(store, type="pdf")
-    make: Any = threading if who == "another thread" else SPAWN
-    asks, claimed, seen = make.Event(), make.Event(), SPAWN.Queue()
+    make: Any = threading if who == "another thread" else FRESH
+    asks, claimed, seen = make.Event(), make.Event(), FRESH.Queue()
     told = (path, asks, claimed, seen)
     url = f"sqlite:///{path}?volume={'network' if store._file._volume.guarded else 'local'}"
-    claimer: Any = SPAWN.Process(target=claim_in_a_process, args=(url, *told))
+    claimer: Any = Fresh(target=claim_in_a_process, args=(url, *told))
     if who == "another thread":
         claimer = threading.Thread(target=claim_meanwhile, args=(store, *told))
 

@@ -3,7 +3,6 @@
 It is forked from one that has imported everything, and waits until it is traced.
 """
 
-import multiprocessing
 import os
 import re
 import sqlite3
@@ -31,10 +30,9 @@ from tests.support.faults_script import (
 )
 from tests.support.http import Api
 from tests.support.logs import Lines, listening
+from tests.support.processes import FRESH, Fresh
 from tests.support.servers import Answer
 
-FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(["pytest", "tests.support.faults_child"])
 CHILD_SECONDS = 120
 CHECKPOINT_PAGES = 24
 CAUSE = re.compile(r"the disk (is full \(SQLITE_FULL|reports an .* error \(SQLITE_IOERR)")
@@ -66,9 +64,9 @@ def watched(folder: Path, mode: str, point: Point | None = None) -> Seen:
     database = folder / "queuelog.db"
     (folder / "copies").mkdir()
     copies = [folder / "copies" / f"{n}.db{end}" for n in range(TRIES) for end in ("", ".new")]
-    ours, theirs = FORK.Pipe()
+    ours, theirs = FRESH.Pipe()
     lasting = point is not None and point.lasting
-    process = FORK.Process(target=_live, args=(theirs, str(database), mode, lasting))
+    process = Fresh(target=_live, args=(theirs, str(database), mode, lasting))
     process.start()
     theirs.close()
     try:

@@ -19,8 +19,9 @@ from queuelog_core.errors import StoreUnavailable
 from queuelog_core.identity import Role
 from tests.support import faults_script
 from tests.support.faults import Point, Traced, files_of, let_anybody_trace, traced
-from tests.support.faults_child import CAUSE, CHILD_SECONDS, FORK, early_checkpoints
+from tests.support.faults_child import CAUSE, CHILD_SECONDS, early_checkpoints
 from tests.support.faults_script import Faults, Keys, Script, Send, timeless
+from tests.support.processes import FRESH, Fresh
 from tests.support.servers import Answer, make_key
 
 ENDED = "ended well"
@@ -61,9 +62,9 @@ class Lives:
     def process(self) -> Iterator[tuple[Any, Any]]:
         """A process that serves once it is told to "go", and the line to it. It is asked to end
         when the block is left, and must have ended well."""
-        ours, theirs = FORK.Pipe()
+        ours, theirs = FRESH.Pipe()
         arguments = (theirs, str(self.folder), str(self.database), self.mode)
-        process = FORK.Process(target=_live, args=arguments)
+        process = Fresh(target=_live, args=arguments)
         process.start()
         theirs.close()
         try:

@@ -8,6 +8,7 @@ themselves; this one is our own.
 import atexit
 import functools
 import importlib
+import multiprocessing
 import os
 import select
 import signal
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.history_clients import redirect
-from tests.support.processes import SPAWN
 from tests.support.seeded_bugs import plant_for_good
 
 IMPORTED = ("queuelog_core.cli", "queuelog_core.serve", "boto3")
@@ -47,8 +47,9 @@ class Forked:
 @functools.cache
 def _origin() -> Any:
     """The line to the process that all are forked from, until this one ends."""
-    ours, theirs = SPAWN.Pipe()
-    process = SPAWN.Process(target=_fork_on_request, args=(theirs,))
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_fork_on_request, args=(theirs,))
     process.start()
     theirs.close()
 

@@ -20,7 +20,7 @@ from queuelog_core.job_types import JobTypes, Policy
 from queuelog_core.queue import Queue
 from queuelog_core.stores import open_store
 from tests.support.factories import FakeClock
-from tests.support.processes import SPAWN, until_free
+from tests.support.processes import FRESH, Fresh, until_free
 from tests.support.seeds import seed
 
 ROUNDS = int(os.environ.get("QUEUELOG_ROUNDS", "200"))
@@ -59,12 +59,12 @@ class Racers:
     """So many processes, until `end`."""
 
     def __init__(self, number: int) -> None:
-        self._barriers = {n: SPAWN.Barrier(n, timeout=ROUND_SECONDS) for n in range(2, number + 1)}
+        self._barriers = {n: FRESH.Barrier(n, timeout=ROUND_SECONDS) for n in range(2, number + 1)}
         self._lines: list[Any] = []
         self._processes: list[Any] = []
         for _ in range(number):
-            ours, theirs = SPAWN.Pipe()
-            process = SPAWN.Process(target=_live, args=(theirs, self._barriers), daemon=True)
+            ours, theirs = FRESH.Pipe()
+            process = Fresh(target=_live, args=(theirs, self._barriers), daemon=True)
             process.start()
             theirs.close()
             self._lines.append(ours)

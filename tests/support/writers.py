@@ -8,7 +8,7 @@ from typing import Any
 
 from queuelog_core.stores import Store, open_store
 from tests.support.factories import NOON, pending_job
-from tests.support.processes import SPAWN, until_free
+from tests.support.processes import FRESH, Fresh, until_free
 from tests.support.stores import TYPES, claims, complete, fail, settle
 
 WRITERS = 4
@@ -18,10 +18,10 @@ WRITERS = 4
 def writers(url: str) -> Iterator[Sequence[Any]]:
     """Until the block is left they enqueue, claim and report. Each has a counter of the jobs that
     were acknowledged to it: those of writer 2 have the keys 2-0, 2-1, and so on."""
-    stop = SPAWN.Event()
-    counters = [SPAWN.Value("q") for _ in range(WRITERS)]
+    stop = FRESH.Event()
+    counters = [FRESH.Value("q") for _ in range(WRITERS)]
     processes = [
-        SPAWN.Process(target=_write, args=(url, number, counter, stop))
+        Fresh(target=_write, args=(url, number, counter, stop))
         for number, counter in enumerate(counters)
     ]
     for process in processes:

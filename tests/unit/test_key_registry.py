@@ -2,7 +2,6 @@
 
 What a server knows while the file changes or breaks is in test_key_registry_reading.py."""
 
-import multiprocessing
 import os
 import stat
 from pathlib import Path
@@ -15,6 +14,7 @@ from queuelog_core.identity import KeyRecord, Role
 from queuelog_core.job import Priority
 from queuelog_core.key_registry.file import FileRegistry
 from tests.support.factories import NOON, FakeClock, FakeSeconds
+from tests.support.processes import FRESH, Fresh
 
 MEDIUM, HIGH = Priority.MEDIUM, Priority.HIGH
 PROCESSES, KEYS_EACH = 2, 8
@@ -122,10 +122,9 @@ def create_many(path: Path, number: int, start: Any) -> None:
 
 
 def test_processes_that_create_keys_at_once_lose_none(path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(PROCESSES)
+    start = FRESH.Barrier(PROCESSES)
     processes = [
-        spawn.Process(target=create_many, args=(path, number, start)) for number in range(PROCESSES)
+        Fresh(target=create_many, args=(path, number, start)) for number in range(PROCESSES)
     ]
 
     for process in processes:
