@@ -61,7 +61,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
         _system("history_volume", QUEUELOG_HISTORY_KILLS="5000"),
         _system("history_dynamodb", QUEUELOG_HISTORY_KILLS="1000"),
     ),
-    "model": (_model("model", 500_000), _model("model_dynamodb", 100_000)),
+    "model": (_model("model", 500_000),),
     "races": (
         _system("barrier_races", "-k", "not dynalite", QUEUELOG_ROUNDS="3000"),
         _system("barrier_races", "-k", "dynalite", QUEUELOG_ROUNDS="5000")._replace(
@@ -88,6 +88,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
             (*_PYTEST, "tests/http", "tests/stores", "-k", "moto"),
             {"QUEUELOG_ENGINES": "all"},
         ),
+        _model("model_dynamodb", 100_000),
     ),
     "faults": (
         _system("faults_store", QUEUELOG_FAULT_POINTS="all"),
