@@ -1,5 +1,6 @@
 """The CloudFormation template that `serverless package` compiles, and how to read it."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -114,28 +115,23 @@ def _package(stage: str, options: tuple[str, ...], settings: dict[str, str], fol
     for name in ("api.zip", "drain.zip"):
         with zipfile.ZipFile(folder / name, "w") as archive:
             archive.writestr("empty", "")
-    done = subprocess.run(
-        [
-            *(
-                "node",
-                str(SERVERLESS),
-                "package",
-                "--stage",
-                stage,
-                "--package",
-                str(folder),
-                *options,
-            ),
-            # The offline stage names none: the framework would zip all that lies here.
-            *(f"--param={each}Package={folder / each}.zip" for each in ("api", "drain")),
-        ],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), **settings},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=PACKAGE_SECONDS,
-        check=False,
-    )
+    # Each works in the one folder .serverless of the repository before it moves to its own.
+    with (ROOT / "serverless.yml").open() as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [
+                *("node", str(SERVERLESS), "package", "--stage", stage),
+                *("--package", str(folder), *options),
+                # The offline stage names none: the framework would zip all that lies here.
+                *(f"--param={each}Package={folder / each}.zip" for each in ("api", "drain")),
+            ],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PACKAGE_SECONDS,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout
     assert "Warning" not in done.stdout, done.stdout
