@@ -33,7 +33,7 @@ CALLS = {
     "batch": _INSERT,
     "list_jobs": _calls("BatchGetItem GetItem", "list work"),
     "claim": _calls("BatchGetItem GetItem PutItem Query UpdateItem", "work"),
-    "redrive_many": _CHANGE | _calls("", "work"),
+    "redrive_many": _CHANGE | _calls("BatchGetItem", "work"),
     "get": _calls("Query"),
     "attempts": _calls("Query"),
     "complete": _CHANGE | _calls("PutItem"),
