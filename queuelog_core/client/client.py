@@ -17,7 +17,7 @@ from queuelog_core.client.bodies import (
     request_id,
     shown,
 )
-from queuelog_core.client.errors import IdempotencyKeyReused, PayloadTooLarge, error_for
+from queuelog_core.client.errors import BODY_REFUSED, IdempotencyKeyReused, error_for
 from queuelog_core.client.results import (
     Attempts,
     BatchResult,
@@ -117,10 +117,11 @@ class Client:
     def _enqueue_chunk(self, chunk: Sequence[Mapping[str, Any]], first: int) -> list[BatchResult]:
         try:
             response = self._send("POST", "/jobs/batch", {"jobs": chunk})
-        except PayloadTooLarge as error:
-            if len(chunk) > 1:
-                raise
-            return [BatchResult(first, error.status, error=error.problem)]
+        except BODY_REFUSED as error:
+            if len(chunk) == 1:
+                return [BatchResult(first, error.status, error=error.problem)]
+            alone = [self._enqueue_chunk([job], n) for n, job in enumerate(chunk, first)]
+            return [result for results in alone for result in results]
         return read(response, lambda found: batch_results(found, first, len(chunk)))
 
     def get(self, job_id: int) -> Job:

@@ -141,6 +141,9 @@ class IdempotencyKeyReused(ValidationFailed):
     code = "idempotency-key-reused"
 
 
+BODY_REFUSED = (InvalidJson, PayloadTooLarge, ValidationFailed)
+"""Refusals of what was sent, not of who sent it or where."""
+
 _BY_STATUS: dict[int, type[_Answered]] = {
     400: InvalidJson,
     401: Unauthorized,

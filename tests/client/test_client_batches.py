@@ -10,7 +10,6 @@ import pytest
 from queuelog_core.client import (
     BatchResult,
     NoAnswer,
-    PayloadTooLarge,
     Request,
     Response,
     Transport,
@@ -20,10 +19,15 @@ from queuelog_core.client import (
 from queuelog_core.client.client import Client
 from queuelog_core.http.in_process import in_process
 from tests.client.clients import Clients
-from tests.client.scripted import Pauses, Scripted, answer, scripted_client
+from tests.client.scripted import Pauses, answer
 from tests.support.http import Api
 
 BIG = "x" * 60_000
+
+
+def deep(levels: int) -> dict[str, Any]:
+    """An object in an object, so many times."""
+    return {"in": deep(levels - 1)} if levels else {}
 
 
 class Recorded:
@@ -119,11 +123,33 @@ def test_a_job_that_no_request_can_hold_stops_no_other(clients: Clients) -> None
     assert after.index == 2
 
 
-def test_many_jobs_that_a_gateway_finds_too_large_are_refused() -> None:
-    client = scripted_client(Scripted(answer(413)))
+def test_what_a_gateway_finds_too_large_is_sent_job_by_job(api: Api) -> None:
+    inner = in_process(api.client.application)
 
-    with pytest.raises(PayloadTooLarge):
-        list(client.enqueue_many([new_job("email"), new_job("email")]))
+    def gateway(request: Request) -> Response:
+        return answer(413) if request.body.count(b'"type"') > 1 else inner(request)
+
+    client = Client(key="producer", transport=gateway, patience=Pauses().patience())
+
+    assert [made.status for made in client.enqueue_many([new_job("email")] * 3)] == [201, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "payload", [deep(70), {1: "a", "1": "b"}], ids=["too deep", "a name twice"]
+)
+def test_a_job_for_which_its_whole_request_is_refused_stops_no_other(
+    clients: Clients, payload: Any
+) -> None:
+    jobs = [new_job("email"), new_job("email", payload), new_job("pdf")]
+
+    before, refused, after = clients["producer"].enqueue_many(jobs)
+
+    assert (before.status, after.status) == (201, 201)
+    assert (refused.index, refused.id) == (1, None)
+    assert refused.status in (400, 422)
+    assert refused.error is not None
+    assert refused.error["code"] in ("invalid-json", "validation-failed")
+    assert after.index == 2
 
 
 def test_nothing_is_sent_before_a_result_is_asked_for(api: Api) -> None:
