@@ -108,7 +108,7 @@ class Client:
         """Enqueue many jobs as `new_job` makes them, in chunks; a bad one stops no other.
 
         Lazy: a chunk is sent when its first result is asked for. `index` counts over all of them.
-        """
+        Raises ValueError or TypeError for what JSON cannot hold."""
         first = 0
         for chunk in chunks(jobs):
             yield from self._enqueue_chunk(chunk, first)
